@@ -33,11 +33,10 @@ PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
-INCLUDES := -Iinclude -Ibpf -Ibuild -Itests
-# The directories of user/. Each is compiled with the include paths of the layers it may use and no others, so
-# that a layer cannot include one above it. `make lint` shows them (scripts/layers.py).
+INCLUDES := -iquote user -Iinclude -Ibpf -Ibuild -Itests
+# The directories of user/. Headers are included by their path from there or from bpf/, and a layer includes those
+# of the layers that it may use and no others: build/.layers. `make lint` shows them (scripts/layers.py).
 LAYERS   := base policy compile kernel fleet watch cli
-within   = $(patsubst %/,-iquote %,$(sort $(dir $(wildcard user/$(1)/*.[ch] user/$(1)/*/*.[ch]))))
 below_base    := base
 below_policy  := $(below_base) policy
 below_compile := $(below_policy) compile
@@ -69,7 +68,7 @@ COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
-# Carried by the command compressed, for there are several megabytes of them: user/kernel/object_bytes.c.
+# Carried by the command compressed, for there are several megabytes of them: user/kernel/attach/object_bytes.c.
 PACKED    := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/rlctl*.bpf.c))
 COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua)) \
 	     build/style.css.h $(PACKED:%=build/%.gz.h)
@@ -135,11 +134,10 @@ SANE     := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=al
 SANE_C   := -Wno-gnu -DSANITIZED -O1 -gline-tables-only -fno-omit-frame-pointer $(SANE)
 SANE_A   := $(ARCHIVES:build/%=build/sane/%)
 
-LAYER_FLAGS = $(foreach l,$(or $(below_$(word 2,$(subst /, ,$<))),$(LAYERS)),$(call within,$(l)))
 build/sane/%.o: %.c build/.flags | build/.deps build/.deps-tests $(COMMAND_S)
 	$(call say,SANE,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(USER_FLAGS) $(LAYER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(USER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
 build/sane/librlctl.a: $(LIBRARY_O:build/%=build/sane/%)
 build/sane/cli.a: $(CLI_O:build/%=build/sane/%)
@@ -158,10 +156,17 @@ $(FUZZERS): build/fuzz/%: build/sane/tests/fuzz/%.o $(SANE_A)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(SANE) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(SANE_A) $(LIBS)
 
-build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
+empty :=
+above  = $(filter-out $(below_$(1)),$(LAYERS))
+# A header of a layer above is named, and the build fails.
+build/.layers: $(wildcard user/*/*.[ch] user/*/*/*.[ch])
+	$(Q)mkdir -p $(@D)
+	$(Q)$(foreach l,$(filter-out cli,$(LAYERS)),! grep -rnE '^#include "($(subst $(empty) ,|,$(call above,$(l))))/' user/$(l) &&) touch $@
+
+build/%.o: %.c build/.flags | build/.layers build/.deps $(COMMAND_S)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(USER_CFLAGS) $(LAYER_FLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(USER_CFLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
 $(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
 
@@ -215,7 +220,7 @@ VERSIONED_C := $(shell grep -lsw RLCTL_VERSION $(COMMAND_C))
 VERSIONED_O := $(VERSIONED_C:%.c=build/%.o) $(VERSIONED_C:%.c=build/sane/%.o)
 $(VERSIONED_O): build/.version
 $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
-build/user/cli/cmd_save.o build/sane/user/cli/cmd_save.o: VERSION_FLAG = -DRLCTL_POLICIES='"$(SYSCONFDIR)/rlctl"'
+build/user/cli/policy/cmd_save.o build/sane/user/cli/policy/cmd_save.o: VERSION_FLAG = -DRLCTL_POLICIES='"$(SYSCONFDIR)/rlctl"'
 
 check:
 	@scripts/check.sh

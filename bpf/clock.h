@@ -7,7 +7,7 @@
 #ifndef RLCTL_BPF_CLOCK_H
 #define RLCTL_BPF_CLOCK_H
 
-#include "packet.h"
+#include "packet/packet.h"
 
 const volatile __u64 clock_tick_ns = 4000000; /* set at attach */
 const volatile __u64 clock_tick_base_ns = 0;

@@ -6,9 +6,9 @@
 #define RLCTL_BPF_LOG_H
 
 #include "algorithm/sliding_log.h"
-#include "key.h"
-#include "outcome.h"
-#include "state.h"
+#include "limit/key.h"
+#include "limit/outcome.h"
+#include "limit/state.h"
 
 /* Segments that a sliding log takes at once: 64 KB in packets of 512 bytes. */
 #define LOG_MANY 128

@@ -2,7 +2,7 @@
 /* Feeds the filter of peers (algorithm/peers.h) with the sockets of one network namespace that
  * packets may belong to. Attached to the root of cgroup v2, where every socket of the machine is.
  * It decides nothing. A socket is noted before a look-up can report it as established, and until it
- * is closed; sockets that were there before are noted by user space (user/kernel/peers.c).
+ * is closed; sockets that were there before are noted by user space (user/kernel/proof/peers.c).
  *
  * TCP: when it connects, or its handshake is complete; a socket that connects is in the kernel's
  * table a moment before, but then nobody has seen its SYN. Where another program takes

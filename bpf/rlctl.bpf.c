@@ -5,16 +5,16 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "account.h"
-#include "alarm.h"
-#include "commit.h"
-#include "filter.h"
-#include "peers.h"
-#include "proven.h"
+#include "limit/account.h"
+#include "limit/alarm.h"
+#include "limit/commit.h"
+#include "match/filter.h"
+#include "proof/peers.h"
+#include "proof/proven.h"
 #include "simulate.h"
-#include "skb.h"
+#include "packet/skb.h"
 #include "watch.h"
-#include "xdp.h"
+#include "packet/xdp.h"
 
 static __always_inline enum rl_reason limits_decide(struct decision *d,
 						    const struct rl_policy_header *header)

@@ -6,8 +6,8 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "asked.h"
-#include "skb_parse.h"
+#include "proof/asked.h"
+#include "packet/skb_parse.h"
 
 static __always_inline void echo_note(struct __sk_buff *skb, const struct packet *p)
 {

@@ -8,8 +8,8 @@
 #include "abi/simulated.h"
 #include "clock.h"
 #include "common.h"
-#include "payload.h"
-#include "xdp.h"
+#include "match/payload.h"
+#include "packet/xdp.h"
 
 const volatile bool simulated_in_turn = false; /* this kernel can go on with the next packet */
 

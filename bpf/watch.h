@@ -13,7 +13,7 @@
 #ifndef RLCTL_BPF_WATCH_H
 #define RLCTL_BPF_WATCH_H
 
-#include "account.h"
+#include "limit/account.h"
 #include "algorithm/once.h"
 #include "algorithm/sampling.h"
 

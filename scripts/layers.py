@@ -46,13 +46,9 @@ def calls(files):
 def includes(name, files):
     """The files whose headers this one or its header includes."""
     found = set()
-    headers = {pathlib.Path(other).name: other for other in files
-               if (pathlib.Path("user") / f"{other}.h").exists()}
     for path in (pathlib.Path("user") / f"{name}.c", pathlib.Path("user") / f"{name}.h"):
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        for included in re.findall(r'^#include "(\w+)\.h"', text, re.M):
-            if included in headers:
-                found.add(headers[included])
+        found |= {included for included in re.findall(r'^#include "([\w/]+)\.h"', text, re.M) if included in files}
     return found
 
 

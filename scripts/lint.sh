@@ -13,10 +13,8 @@ mapfile -t c_files < <(find include bpf user tests -name '*.[ch]' ! -name 'vmlin
 mapfile -t host_files < <(printf '%s\n' "${c_files[@]}" | grep -E '^(user|tests)/.*\.c$' | grep -v '\.bpf\.c$')
 mapfile -t scripts < <(find scripts tests debian -name '*.sh' -o -name '*.prerm' -o -name '*.postrm' | sort &&
 	echo .ci/run)
-mapfile -t user_includes < <(find user -name '*.h' -printf '-I%h\n' | sort -u)
 mapfile -t user_files < <(find user -name '*.c' | sort)
-INCLUDES='-Iinclude -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
-INCLUDES+=$(find user -name '*.h' -printf ' -iquote %h\n' | sort -u | tr -d '\n')
+INCLUDES='-iquote user -Iinclude -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
 failed=0
 
 if [[ ${1:-} == --changed ]]; then
@@ -42,14 +40,14 @@ run() { # NAME CMD…
 lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 		--inline-suppr --suppress=missingIncludeSystem --suppress=unusedFunction \
-		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet.h \
-		--suppress=arithOperationsOnVoidPointer:bpf/skb_parse.h --suppress=arithOperationsOnVoidPointer:bpf/xdp.h \
+		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet/packet.h \
+		--suppress=arithOperationsOnVoidPointer:bpf/packet/skb_parse.h --suppress=arithOperationsOnVoidPointer:bpf/packet/xdp.h \
 		--suppress=syntaxError:user/fleet/scripts.c --suppress=internalAstError:user/cli/report/style.c \
-		--suppress=internalAstError:user/kernel/object_bytes.c \
+		--suppress=internalAstError:user/kernel/attach/object_bytes.c \
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' \
 		'-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \
-		-Iinclude -Ibpf -Itests "${user_includes[@]}" -j "$(nproc)" "${host_files[@]}"
+		-Iuser -Iinclude -Ibpf -Itests -j "$(nproc)" "${host_files[@]}"
 }
 
 # The analyzer and the checks that find bugs; no style or layout checks, no warning on strcmp() as a

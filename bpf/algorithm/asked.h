@@ -30,8 +30,8 @@
 
 #include <stdbool.h>
 
-#include "hot_hash.h"
-#include "once.h"
+#include "algorithm/hot_hash.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define ASKED_NS           60000000000ULL /* since the last packet */

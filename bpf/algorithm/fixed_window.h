@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define FIXED_WINDOW_TRIES 16

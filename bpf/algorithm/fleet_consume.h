@@ -5,8 +5,8 @@
 #ifndef RLCTL_BPF_FLEET_CONSUME_H
 #define RLCTL_BPF_FLEET_CONSUME_H
 
-#include "fleet_clock.h"
-#include "once.h"
+#include "algorithm/fleet_clock.h"
+#include "algorithm/once.h"
 
 #define FLEET_TRIES 4
 

@@ -27,7 +27,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define GCRA_TRIES  16

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "key_len.h"
+#include "algorithm/key_len.h"
 #include "rlctl_abi.h"
 
 #define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */

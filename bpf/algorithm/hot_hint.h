@@ -15,7 +15,7 @@
 #ifndef RLCTL_BPF_HOT_HINT_H
 #define RLCTL_BPF_HOT_HINT_H
 
-#include "hot_key.h"
+#include "algorithm/hot_key.h"
 
 #define HOT_HINT_EPOCHS 8 /* that are told apart */
 #define HOT_HINT_LAST   14

@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#include "hot_hash.h"
-#include "key_parts.h"
+#include "algorithm/hot_hash.h"
+#include "algorithm/key_parts.h"
 
 /* Flags in the low bits of a fingerprint. */
 #define HOT_AGAIN            1ULL /* the key came back */
@@ -23,7 +23,7 @@
 #define HOT_HINT             (HOT_FLAGS & ~(HOT_AGAIN | HOT_REFUSED))
 #define HOT_NOBODY           (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
-/* The kinds of a slot: the table is in bpf/hot.h. */
+/* The kinds of a slot: the table is in bpf/limit/hot.h. */
 enum hot_kind { HOT_UNUSED, HOT_MOVING, HOT_SEEN_ONCE, HOT_SEEN_AGAIN, HOT_IS_REFUSED };
 
 static __always_inline enum hot_kind hot_kind(__u64 fingerprint)
@@ -117,7 +117,7 @@ static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u3
 	};
 }
 
-/* All of it, of what a limit counts by: as bpf/hot.h makes it of a packet. */
+/* All of it, of what a limit counts by: as bpf/limit/hot.h makes it of a packet. */
 static __always_inline struct hot_key hot_key_of_state(const __u64 seed[2], __u32 mask,
 						       const struct rl_rule *rule,
 						       const struct rl_state_key *key)

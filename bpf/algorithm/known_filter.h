@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define KNOWN_NS          300000000000ULL /* since the last packet that passed */

@@ -5,7 +5,7 @@
 #ifndef RLCTL_BPF_MEMBER_HASH_H
 #define RLCTL_BPF_MEMBER_HASH_H
 
-#include "hot_hash.h"
+#include "algorithm/hot_hash.h"
 
 /* Odd: spreads the length of a prefix over an address. */
 #define MEMBER_LEN_SPREAD 0x9e3779b97f4a7c15ULL

@@ -28,9 +28,9 @@
 
 #include <stdbool.h>
 
-#include "asked.h"
-#include "hot_hash.h"
-#include "once.h"
+#include "algorithm/asked.h"
+#include "algorithm/hot_hash.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 /* Where the kernel's verifier follows it once, and not for each of its calls. */

@@ -6,8 +6,8 @@
 #ifndef RLCTL_BPF_PREFIX_GUIDE_H
 #define RLCTL_BPF_PREFIX_GUIDE_H
 
-#include "member_hash.h"
-#include "once.h"
+#include "algorithm/member_hash.h"
+#include "algorithm/once.h"
 
 _Static_assert(RL_PREFIX_GUIDE6 == RL_GUIDE6_SIZE, "guide6_index()");
 

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "hot_hash.h"
+#include "algorithm/hot_hash.h"
 #include "rlctl_abi.h"
 
 #define REFUSAL_UNIT_SHIFT  20 /* of nanoseconds */

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 /* The slot of this time begins on this CPU. */

@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define SLIDING_LOG_TRIES 8

@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define SLIDING_WINDOW_TRIES 8

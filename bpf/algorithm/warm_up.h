@@ -32,7 +32,7 @@
 
 #include <stdbool.h>
 
-#include "once.h"
+#include "algorithm/once.h"
 #include "rlctl_abi.h"
 
 #define WARM_UP_TRIES  4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The part of a packet that the filters of a policy see: bpf/filter.h fills it in, and the
- * instructions that user/kernel/filter_code.c writes read it. IPv6 stands there without its
+/* The part of a packet that the filters of a policy see: bpf/match/filter.h fills it in, and the
+ * instructions that user/kernel/policy/filter_code.c writes read it. IPv6 stands there without its
  * extension headers, so that no header hides what follows it. Part of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_FILTER_H

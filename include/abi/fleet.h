@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fleets (bpf/backend_fleet.h): what this member may spend of limits that many share. Amounts are
+/* Fleets (bpf/limit/backend_fleet.h): what this member may spend of limits that many share. Amounts are
  * grains of a packet or a byte (RL_FLEET_*_SHIFT), rates grains in 2^RL_FLEET_RATE_SHIFT ns. Part
  * of rlctl_abi.h.
  */

@@ -19,7 +19,7 @@ enum rl_match_flag {
 	RL_MATCH_SYN = 1 << 5,
 	RL_MATCH_FRAGMENT = 1 << 6,
 	RL_MATCH_NEW_SOURCE = 1 << 7,
-	RL_MATCH_ESTABLISHED = 1 << 8, /* bpf/proof.h */
+	RL_MATCH_ESTABLISHED = 1 << 8, /* bpf/proof/proof.h */
 	/* Those whose condition is in rl_extra. */
 	RL_MATCH_TCP_FLAGS = 1 << 9,
 	RL_MATCH_LENGTH = 1 << 10,
@@ -171,7 +171,7 @@ struct rl_warm_up {
 _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 
 /* A key whose state would be larger than a word, while the hot table holds it:
- * bpf/backend_unconfirmed.h. In grains. */
+ * bpf/limit/backend_unconfirmed.h. In grains. */
 struct rl_unconfirmed {
 	__u64 span; /* how long one admitted packet matters */
 	__u64 wait; /* from the first to the second */
@@ -187,13 +187,13 @@ enum rl_rule_flag {
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
-	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/refusal.h */
-	RL_RULE_REFUSES_ALL = 1 << 7,    /* every packet meets it: bpf/shared_refusal.h */
+	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/limit/refusal.h */
+	RL_RULE_REFUSES_ALL = 1 << 7,    /* every packet meets it: bpf/limit/shared_refusal.h */
 	RL_RULE_REFUSES_NEW = 1 << 8,    /* every packet of a new source does */
-	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/proven.h */
-	RL_RULE_CHALLENGE = 1 << 10,     /* over challenge: bpf/challenge.h */
-	RL_RULE_TRUNCATE = 1 << 11,      /* over truncate: bpf/truncate.h */
-	RL_RULE_WHILE = 1 << 12,         /* it holds while rl_rule.alarm is on: bpf/alarm.h */
+	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/proof/proven.h */
+	RL_RULE_CHALLENGE = 1 << 10,     /* over challenge: bpf/answer/challenge.h */
+	RL_RULE_TRUNCATE = 1 << 11,      /* over truncate: bpf/answer/truncate.h */
+	RL_RULE_WHILE = 1 << 12,         /* it holds while rl_rule.alarm is on: bpf/limit/alarm.h */
 	RL_RULE_WHILE_NOT = 1 << 13,     /* while it is not on */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)
@@ -302,25 +302,25 @@ enum rl_policy_use {
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
-	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may be cached: bpf/refusal.h */
+	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may be cached: bpf/limit/refusal.h */
 	RL_USE_REFUSALS6 = 1 << 7,   /* and those of IPv6 networks */
-	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
+	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/packet/neighbour.h */
 	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
 	RL_USE_SHARED = 1 << 10,     /* packets share a bucket (RL_BACKEND_SHARED) */
 	RL_USE_ALLOWS = 1 << 11,     /* a rule of a prefix allows */
 	RL_USE_REFUSES = 1 << 12,    /* a rule is RL_RULE_REFUSES_ANY */
-	RL_USE_PROOF = 1 << 13,      /* a rule asks whether a packet is established: bpf/proof.h */
-	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/asked.h */
+	RL_USE_PROOF = 1 << 13,      /* a rule asks whether a packet is established: bpf/proof/proof.h */
+	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/proof/asked.h */
 	RL_USE_CHALLENGE = 1 << 15,  /* a limit has `over challenge` */
 	RL_USE_TRUNCATE = 1 << 16,   /* a limit has `over truncate` */
 	RL_USE_EXTRAS = 1 << 17,     /* a rule has an rl_extra */
 	RL_USE_PAYLOAD = 1 << 18,    /* a rule matches bytes of the payload */
 	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
-	RL_USE_INDEX = 1 << 20,      /* a prefix has more than RL_GROUP_MAX rules: bpf/index.h */
-	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/key.h */
+	RL_USE_INDEX = 1 << 20,      /* a prefix has more than RL_GROUP_MAX rules: bpf/match/index.h */
+	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/limit/key.h */
 	RL_USE_SETS = 1 << 22,       /* the policy has a set */
-	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/sets.h */
-	RL_USE_ALARMS = 1 << 24,     /* the policy has an alarm: bpf/alarm.h */
+	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/match/sets.h */
+	RL_USE_ALARMS = 1 << 24,     /* the policy has an alarm: bpf/limit/alarm.h */
 	RL_USE_KNOWN_BY = 1 << 25,   /* rl_policy_header.known_by is not empty */
 	RL_USE_ALLOWS_ANY = 1 << 26, /* packets of any address may be allowed: by a rule of `any` or
 				      * of a set */
@@ -340,14 +340,14 @@ enum rl_policy_use {
 	 RL_USE_ALARMS | RL_USE_KNOWN_BY)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
- * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
+ * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.h). */
 #define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_STATES)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)
 
 /* The packets for which refusals of addresses are remembered, where no limit holds for all: those
- * of a protocol, of a range of destination ports, or both. bpf/refusal.h */
+ * of a protocol, of a range of destination ports, or both. bpf/limit/refusal.h */
 struct rl_refusal_class {
 	__u16 match; /* RL_MATCH_PROTO, RL_MATCH_DPORT */
 	__u16 dport_first, dport_last;

@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct rl_peers) == 32 + 32 * (RL_PEER_SETS + RL_PEER_MORE
 
 /* Answers that the program sends itself (over challenge, over truncate): their rate's bucket, then
  * to which Ethernet addresses frames are answered, then what each possible CPU has taken from the
- * bucket. bpf/answer.h */
+ * bucket. bpf/answer/answer.h */
 #define RL_ANSWERS_ADDRESSES  1 /* that element */
 #define RL_ANSWERS_CPUS       2 /* the first of theirs */
 #define RL_ANSWER_ADDRESS_MAX 8

@@ -5,7 +5,7 @@
  * The table is a hash of its own, in pages that are elements of a hash map, so that it takes memory
  * for what it holds and grows by one page at a time (linear hashing: W. Litwin, VLDB 1980). A
  * member is a prefix, its set, and when it expires. bpf/algorithm/member_hash.h tells where a
- * member is; user/compile/member_table.h changes the table; bpf/sets.h asks it.
+ * member is; user/compile/member_table.h changes the table; bpf/match/sets.h asks it.
  */
 #ifndef RLCTL_ABI_SETS_H
 #define RLCTL_ABI_SETS_H

@@ -37,7 +37,7 @@ struct rl_shared_state {
 };
 _Static_assert(sizeof(struct rl_shared_state) == 64, "a cache line, so that rules share none");
 
-/* The amount that a CPU has taken from a shared bucket and not spent yet: bpf/backend_shared.h. */
+/* The amount that a CPU has taken from a shared bucket and not spent yet: bpf/limit/backend_shared.h. */
 struct rl_batch {
 	__u32 limit_id; /* whose bucket it was taken from */
 	__u32 pad;
@@ -53,7 +53,7 @@ struct rl_slots {
 _Static_assert(sizeof(struct rl_slots) == 128, "rl_slots");
 
 /* Bans, by key. Each has a seat, and a seat is given to another only when its ban is over:
- * bpf/ban.h. Element 0 of the seats is none: its until_ns counts the seats that were looked at, and
+ * bpf/limit/ban.h. Element 0 of the seats is none: its until_ns counts the seats that were looked at, and
  * key.limit_id is how many there are. */
 struct rl_ban {
 	__u64 until_ns; /* CLOCK_MONOTONIC */
@@ -105,12 +105,12 @@ _Static_assert(sizeof(struct rl_counters_block) == 48 * RL_COUNTERS_SLOTS, "rl_c
 /* attach --table: where state lives. */
 enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };
 
-/* The LRUs in which unconfirmed keys get their states: bpf/backend_unconfirmed.h. */
+/* The LRUs in which unconfirmed keys get their states: bpf/limit/backend_unconfirmed.h. */
 enum rl_lru { RL_LRU_SOURCES, RL_LRU_FLOWS, RL_LRU_WINDOWS, RL_LRU_LOGS, RL_LRU_COUNT };
 _Static_assert(!(RL_LRU_COUNT & (RL_LRU_COUNT - 1)), "a power of two");
 #define RL_CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
 
-/* The hot table, see bpf/hot.h: a set is a cache line. */
+/* The hot table, see bpf/limit/hot.h: a set is a cache line. */
 #define RL_HOT_WAYS 4
 struct rl_hot_slot {
 	__u64 fingerprint; /* with flags in its low bits; 0 = never used */
@@ -121,7 +121,7 @@ struct rl_hot_set {
 };
 _Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
 
-/* Cached refusals of addresses, four to a set: bpf/refusal.h. A word is in
+/* Cached refusals of addresses, four to a set: bpf/limit/refusal.h. A word is in
  * bpf/algorithm/refusal_word.h. */
 #define RL_REFUSAL_WAYS 4
 struct rl_refusal_set {
@@ -136,7 +136,7 @@ struct rl_known_set {
 };
 _Static_assert(sizeof(struct rl_known_set) == 32, "half a cache line");
 
-/* Cached answers of the trie: bpf/prefix_cache.h. */
+/* Cached answers of the trie: bpf/match/prefix_cache.h. */
 struct rl_prefix_set {
 	struct {
 		__u64 tag;

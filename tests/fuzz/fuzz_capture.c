@@ -8,21 +8,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "alarms.h"
-#include "captured.h"
-#include "cmd.h"
+#include "base/captured.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
 #include "fuzz.h"
-#include "instance.h"
-#include "output.h"
-#include "parser.h"
-#include "policy.h"
-#include "simulation.h"
-#include "stats.h"
-#include "units.h"
+#include "kernel/instance/instance.h"
+#include "kernel/simulation.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/stats.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = false };
 
-#include "packet.h"
+#include "packet/packet.h"
 
 #define POLICY "rule any limit 10/second\n"
 

@@ -9,11 +9,11 @@
 
 #include <sys/un.h>
 
-#include "cmd_exporter.c" /* NOLINT(bugprone-suspicious-include): its functions are static */
+#include "base/units.h"
+#include "cli/state/cmd_exporter.c" /* NOLINT(bugprone-suspicious-include): its functions are static */
 #include "fuzz.h"
-#include "instance.h"
-#include "prometheus.h"
-#include "units.h"
+#include "kernel/instance/instance.h"
+#include "watch/prometheus.h"
 
 #define CLOSES     0x80
 #define ANSWER_MAX 65536

@@ -4,9 +4,9 @@
  */
 #include "fuzz.h"
 
-#include "member_file.h"
-#include "member_line.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/member_file.h"
+#include "policy/member_line.h"
 
 #define NOW      (1790000000ull * NS_PER_SECOND)
 #define LIST_MAX 200

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 
-#include "compile.h"
-#include "lint.h"
-#include "policy.h"
-#include "services.h"
-#include "set.h"
-#include "units.h"
+#include "base/services.h"
+#include "base/units.h"
+#include "compile/compile.h"
+#include "policy/lint.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 static const struct policy_context contexts[] = {
 	{.mtu = 1500},

@@ -13,13 +13,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "fleet.h"
-#include "fleet_maps.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "fleet/fleet.h"
+#include "fleet/redis.h"
+#include "fleet/url.h"
 #include "fuzz.h"
-#include "redis.h"
-#include "units.h"
-#include "url.h"
+#include "kernel/maps/fleet_maps.h"
 
 #define KEYS      7
 #define PASSWORD  0x80

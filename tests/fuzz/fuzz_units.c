@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define TEXT_MAX  160
 #define UNTOUCHED 0x5a5a5a5a5a5a5a5aull /* outputs that a refusal leaves alone */

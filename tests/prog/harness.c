@@ -12,12 +12,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "filters.h"
-#include "map_in_map.h"
+#include "base/units.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/filters.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
 #include "sent.skel.h"
-#include "units.h"
 
 #define POLICY_MAX (1u << 18)
 

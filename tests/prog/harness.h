@@ -11,23 +11,23 @@
 
 #include <cmocka.h>
 
-#include "alarms.h"
 #include "algorithm/hot_key.h"
-#include "bans.h"
-#include "compile.h"
+#include "compile/compile.h"
 #include "frame.h"
-#include "hook_names.h"
-#include "hot_table.h"
-#include "instance.h"
-#include "map_in_map.h"
-#include "object.h"
-#include "policy_read.h"
-#include "policy_write.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/object.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/hot_table.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/slots.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/bans.h"
+#include "kernel/state/source.h"
+#include "kernel/state/source_forgive.h"
+#include "kernel/state/stats.h"
 #include "random.h"
-#include "slots.h"
-#include "source.h"
-#include "source_forgive.h"
-#include "stats.h"
 
 #define CPUS_MAX      256 /* that the counters can be read of */
 
@@ -47,7 +47,7 @@ struct harness_options {
 	uint32_t challenge_rate; /* 0: the usual */
 	bool by_dest;
 	bool real_time;    /* the machine's clock */
-	bool no_shortcuts; /* bpf/packet.h */
+	bool no_shortcuts; /* bpf/packet/packet.h */
 	bool buckets;      /* its policies have no limits of RL_USE_STATES */
 };
 

@@ -5,8 +5,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 void harness_reasons(struct harness *h, struct rl_amount out[RL_REASON_COUNT])
 {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "member.h"
-#include "sets.h"
-#include "units.h"
+#include "kernel/sets/sets.h"
+#include "policy/member.h"
 
 #define MEMBERS_MAX 256 /* of one list */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 uint64_t seed, run_seed;
 

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "alarms.h"
+#include "base/units.h"
 #include "harness.h"
+#include "kernel/state/alarms.h"
+#include "kernel/watch/watch.h"
 #include "rows.h"
-#include "units.h"
-#include "watch.h"
 
 #define TENTH (100 * NS_PER_MS)
 #define USES  (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))

@@ -6,8 +6,8 @@
  */
 #include <pthread.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define PACKETS 40000 /* of each CPU */
 #define TENTH   (100 * NS_PER_MS)

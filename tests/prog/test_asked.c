@@ -2,8 +2,8 @@
 /* rlctl-policy(5): `established` for UDP and echo replies, by who sent first. The program and its
  * companion at egress see the packets of both sides; each row is a scenario (scenario.h).
  */
+#include "base/units.h"
 #include "scenario.h"
-#include "units.h"
 
 /* A packet that is not established passes as within, or is denied; one that is, is unmatched. */
 #define PASSING "= any not established limit 1m/s burst 1m | ! bound | "

@@ -12,8 +12,8 @@
 #include <bpf/bpf.h>
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define BANS  64
 #define CROWD 4096

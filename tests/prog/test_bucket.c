@@ -7,12 +7,12 @@
  */
 #include <string.h>
 
-#include "harness.h"
+#include "base/units.h"
 #include "bucket_model.h"
-#include "compile.h"
-#include "numbers.h"
+#include "compile/compile.h"
+#include "compile/numbers.h"
+#include "harness.h"
 #include "random.h"
-#include "units.h"
 
 #define PACKETS 9000 /* of each limit */
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define LISTENS   2000 /* for both families */
 #define LISTENS_6 2002 /* for IPv6 alone */

@@ -5,8 +5,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define NOW  NS_PER_DAY
 #define MANY "ip4 tcp data=2800"

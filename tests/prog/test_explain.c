@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explain.h"
+#include "base/units.h"
 #include "harness.h"
-#include "prefix_read.h"
-#include "prefix_write.h"
-#include "source_packet.h"
-#include "units.h"
+#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/prefix_write.h"
+#include "kernel/state/source_packet.h"
+#include "policy/explain.h"
 
 #define RUNS    90
 #define PACKETS 60

@@ -9,8 +9,8 @@
 #include <linux/bpf.h>
 
 #include "filter_oracle.h"
-#include "filters.h"
 #include "harness.h"
+#include "kernel/policy/filters.h"
 
 static const char *const filters[] = {
 	"udp port 53",

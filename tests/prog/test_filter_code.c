@@ -16,9 +16,9 @@
 #include <bpf/bpf.h>
 
 #include "expression.h"
-#include "filter_code.h"
 #include "filter_oracle.h"
 #include "frame.h"
+#include "kernel/policy/filter_code.h"
 #include "random.h"
 
 #define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))

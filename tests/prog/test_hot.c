@@ -10,8 +10,8 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/hot_hint.h"
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define CROWD 16
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define MANY 100000
 #define FEW  20000

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "bucket_model.h"
 #include "harness.h"
-#include "units.h"
 
 /* ---- occupancy */
 

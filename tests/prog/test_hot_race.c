@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define STRANGERS 60000 /* of each CPU */
 #define BURST     600

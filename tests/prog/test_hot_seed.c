@@ -6,8 +6,8 @@
 #include <bpf/bpf.h>
 #include <sys/random.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define CROWD   64
 #define SOURCES 4096 /* 1024 sets of four */

@@ -6,10 +6,10 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "prefix_read.h"
-#include "prefix_write.h"
+#include "base/units.h"
+#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/prefix_write.h"
 #include "scenario.h"
-#include "units.h"
 
 #define RUNS    18
 #define PACKETS 300

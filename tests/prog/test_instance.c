@@ -7,8 +7,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/units.h"
 #include "scenario.h"
-#include "units.h"
 
 static struct harness *h;
 
@@ -160,7 +160,7 @@ static void *race_run(void *unused)
 }
 
 /* The first packet comes alone: two CPUs that miss a key at once may forget a packet of its debt
- * (bpf/hot.h). */
+ * (bpf/limit/hot.h). */
 static uint64_t race_pair(const char *policy)
 {
 	struct rl_amount before[RL_REASON_COUNT], after[RL_REASON_COUNT];

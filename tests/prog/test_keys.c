@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "harness.h"
 #include "random.h"
-#include "units.h"
 
 enum { SOURCE, DEST, SPORT, DPORT, PROTO, PARTS };
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "algorithm/known_filter.h"
+#include "base/units.h"
 #include "harness.h"
-#include "known_filter.h"
-#include "units.h"
+#include "kernel/proof/known_filter.h"
 
 #define GRAINS(ns) ((uint64_t)(ns) << RL_GRAIN_SHIFT)
 #define KNOWN      (5 * NS_PER_MINUTE)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define PACKETS   400 /* of each row */
 #define SOURCES   4

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 /* The result of the match for the packet; it lacks what the match asks for: `not` does not hold
  * either; it may hide it: to deny, both hold.

@@ -14,11 +14,11 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/peers.h"
-#include "capture.h"
+#include "base/units.h"
+#include "kernel/policy/prefix_write.h"
 #include "order_input.h"
-#include "prefix_write.h"
 #include "rlctl.skel.h"
-#include "units.h"
+#include "watch/capture.h"
 
 #define TICK_NS        (4 * NS_PER_MS)
 #define RANDOM_RUNS    30

@@ -19,12 +19,12 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 /* Constants that a program's loader sets once are set here for every frame. */
 static bool frames_are_skbs, goes_by_dest, frames_are_captured;
-#include "neighbour.h"
+#include "packet/neighbour.h"
 
 #define BATCH     200 /* frames that a policy speaks of */
 #define BATCHES   12

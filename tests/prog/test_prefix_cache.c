@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "harness.h"
 #include "scenario.h"
-#include "units.h"
 
 /* ---- scenarios: every frame twice, so that the second is answered by the cache */
 

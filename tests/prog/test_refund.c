@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define STEPS   60
 #define STEP_NS (70 * NS_PER_MS)

@@ -69,7 +69,7 @@ static void race_test(void **state)
 	}
 	snprintf(rules, sizeof(rules), "any limit %s;any limit 500000/s burst 1 per dest", limit);
 	harness_renew(h, rules);
-	alone_spend(2); /* or two CPUs that meet a new key may each take for it: bpf/hot.h */
+	alone_spend(2); /* or two CPUs that meet a new key may each take for it: bpf/limit/hot.h */
 	race_run();
 	raced = harness_passed(h) - before;
 	alone_spend(ALLOWANCE + 9);

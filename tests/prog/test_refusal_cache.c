@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cached refusals (bpf/refusal.h): which are cached; that none outlives the state it was made from,
- * nor applies to a packet that another rule decides; that they evict nothing.
+/* Cached refusals (bpf/limit/refusal.h): which are cached; that none outlives the state it was made
+ * from, nor applies to a packet that another rule decides; that they evict nothing.
  * test_hot_differential.c and test_bucket.c test that verdicts are the same with and without them.
  */
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/refusal_word.h"
+#include "base/units.h"
 #include "harness.h"
 #include "scenario.h"
-#include "units.h"
 
 /* ---- what another rule decides; each frame twice, so that a refusal stands where it may */
 

@@ -10,8 +10,8 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/refusal_word.h"
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define ROUNDS 30000
 #define SPIN   1200 /* turns of a loop by which one is later than the other, at most */

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "sets.h"
-#include "units.h"
+#include "kernel/sets/sets.h"
 
 #define STAY    400   /* members of each family */
 #define COME    15000 /* that come and go at once */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "algorithm/member_hash.h"
+#include "base/units.h"
 #include "harness.h"
-#include "sets.h"
-#include "units.h"
+#include "kernel/sets/sets.h"
 
 #define RUNS        9
 #define PACKETS     20000

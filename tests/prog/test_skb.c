@@ -10,8 +10,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define NOW   NS_PER_DAY
 #define ETHER 14

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define EACH 2 /* packets that every CPU's share holds */
 

@@ -10,8 +10,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/units.h"
 #include "harness.h"
-#include "units.h"
 
 #define STRANGERS 2000
 #define SOURCES   4096u /* a quarter of so many states may be made in a second */

@@ -5,8 +5,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "conntrack.h"
 #include "harness.h"
+#include "kernel/attach/conntrack.h"
 #include "rlctl.skel.h"
 #include "sent.skel.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Watching (bpf/watch.h, user/kernel/watch.c) on the real program, on no device, with a clock that
- * moves only when it is set: the contents of samples, that their weights add up to the number of
- * packets, that the budget holds, that sources get their share, filters, slots, expiry.
+/* Watching (bpf/watch.h, user/kernel/watch/watch.c) on the real program, on no device, with a clock
+ * that moves only when it is set: the contents of samples, that their weights add up to the number
+ * of packets, that the budget holds, that sources get their share, filters, slots, expiry.
  */
-#include "cpus.h"
-#include "output.h" /* before cmocka.h, which has a macro fail() */
+#include "cli/output/output.h" /* before cmocka.h, which has a macro fail() */
+#include "kernel/device/cpus.h"
 
 #include "harness.h"
 
@@ -15,10 +15,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "watch.h"
+#include "base/units.h"
+#include "kernel/watch/watch.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
-#include "units.h"
 
 #define DROPS                                                                     \
 	(1u << RL_REASON_DENIED | 1u << RL_REASON_OVER | 1u << RL_REASON_BANNED | \

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "units.h"
 
 typedef unsigned __int128 u128;
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_COMPILE_HELPERS_H
 #define TESTS_COMPILE_HELPERS_H
 
-#include "compile.h"
+#include "compile/compile.h"
 
 /* The policy in force in an imaginary instance. */
 struct force {

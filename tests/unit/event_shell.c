@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h" /* before cmocka's macro fail() */
 #include "event_shell.h"
-#include "message.h" /* before cmocka's macro fail() */
 
 #include <cmocka.h>
 

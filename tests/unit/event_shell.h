@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "event_runner.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/events/event_runner.h"
 
 #define START_NS    (1000 * NS_PER_SECOND)
 #define EVENT       "{\"event\":\"alarm-on\",\"device\":\"eth0\",\"text\":\"one\\nline\"}"

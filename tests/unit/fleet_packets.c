@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stands in for what bpf/backend_fleet.h includes: maps of one entry, which their names stand for.
+/* Stands in for what bpf/limit/backend_fleet.h includes: maps of one entry, which their names stand
+ * for.
  */
 #include "fleet_packets.h"
 
 #include <stddef.h>
 
 #include "algorithm/fixed_window.h"
-#include "outcome.h"
+#include "limit/outcome.h"
 
 #define RLCTL_BPF_CLOCK_H
 #define RLCTL_BPF_KEY_H
@@ -84,9 +85,9 @@ static bool window_consume(const struct rl_window *window, struct rl_state *stat
 	return fixed_window_consume(window, state, now_ns, amount, taken);
 }
 
-#include "../../bpf/backend_fleet.h"
+#include "limit/backend_fleet.h"
 
-/* In the order of bpf/limiter.h. */
+/* In the order of bpf/limit/limiter.h. */
 bool fleet_packet_passes(struct fleet_packets *maps, const struct rl_rule *rule, __u64 amount,
 			 __u64 now_ns)
 {

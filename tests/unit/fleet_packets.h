@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* bpf/backend_fleet.h on the host, for one member and one key of a fleet's limit, with the map
- * contents for them.
+/* bpf/limit/backend_fleet.h on the host, for one member and one key of a fleet's limit, with the
+ * map contents for them.
  */
 #ifndef TESTS_FLEET_PACKETS_H
 #define TESTS_FLEET_PACKETS_H

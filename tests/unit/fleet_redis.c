@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "fleet_redis.h"
-#include "units.h"
 
 #define SCRIPT_MAX 4096
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_FLEET_REDIS_H
 #define TESTS_FLEET_REDIS_H
 
-#include "redis.h"
+#include "fleet/redis.h"
 
 /* cmocka's, for a group of tests. */
 int fleet_redis_start(void **state);

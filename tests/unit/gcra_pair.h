@@ -18,11 +18,11 @@
 #include <cmocka.h>
 
 #include "algorithm/gcra.h"
-#include "compile.h"
-#include "numbers.h"
+#include "base/units.h"
+#include "compile/compile.h"
+#include "compile/numbers.h"
 #include "policy_helpers.h"
 #include "prog/bucket_model.h"
-#include "units.h"
 
 struct pair {
 	struct rl_limit limit;

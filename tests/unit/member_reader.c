@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "member_guide.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/member_guide.h"
 
 void reader_begin(struct reader *reader, const struct member_table *table,
 		  const struct memory_store *store, const uint8_t addr[16])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A packet that asks the table of members, step by step, so that a writer can do anything between
- * two steps: as bpf/sets.h does it, which is no C of the host.
+ * two steps: as bpf/match/sets.h does it, which is no C of the host.
  */
 #ifndef TESTS_UNIT_MEMBER_READER_H
 #define TESTS_UNIT_MEMBER_READER_H

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_MEMBER_STORE_H
 #define TESTS_UNIT_MEMBER_STORE_H
 
-#include "member_table.h"
+#include "compile/member_table.h"
 
 #define STORE_PAGES (1 << 17)
 

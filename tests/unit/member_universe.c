@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "member_universe.h"
 #include "random.h"
 #include "rlctl_abi.h"
-#include "units.h"
 
 struct member universe[UNIVERSE];
 uint16_t around[UNIVERSE][AROUND];

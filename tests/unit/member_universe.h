@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_MEMBER_UNIVERSE_H
 #define TESTS_UNIT_MEMBER_UNIVERSE_H
 
-#include "member.h"
+#include "policy/member.h"
 
 #define UNIVERSE 4000
 #define AROUND   160 /* of these, around one another */

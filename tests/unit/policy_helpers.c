@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/services.h"
+#include "base/units.h"
 #include "policy_helpers.h"
-#include "services.h"
-#include "units.h"
 
 const struct policy_context on_xdp = {.mtu = 1500};
 const struct policy_context on_tc = {.mtu = 1500, .tc = true};

@@ -5,7 +5,7 @@
 #ifndef RLCTL_POLICY_HELPERS_H
 #define RLCTL_POLICY_HELPERS_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

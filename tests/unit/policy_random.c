@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "policy_helpers.h"
 #include "random.h"
-#include "units.h"
 
 static uint64_t random_state;
 

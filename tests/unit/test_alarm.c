@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "alarm.h"
+#include "base/units.h"
+#include "policy/alarm.h"
+#include "policy/set.h"
 #include "policy_helpers.h"
-#include "set.h"
-#include "units.h"
 
 #define LONGEST "a23456789012345678901234567890x" /* 31 */
 #define TAIL    " over 99/second for 1s until under 50/second for 10s"

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h" /* before cmocka, which makes a macro of the name fail */
-#include "alarm_changes.h"
-#include "alarm_text.h"
-#include "alarms_output.h"
-#include "output.h"
-#include "rule_book.h"
-#include "sample_output.h"
-#include "snapshot.h"
-#include "stats_output.h"
-#include "stats_since.h"
-#include "top.h"
-#include "units.h"
+#include "base/message.h" /* before cmocka, which makes a macro of the name fail */
+#include "base/units.h"
+#include "cli/output/alarms_output.h"
+#include "cli/output/output.h"
+#include "cli/output/sample_output.h"
+#include "cli/output/stats_output.h"
+#include "cli/state/stats_since.h"
+#include "cli/top/snapshot.h"
+#include "cli/top/top.h"
+#include "watch/alarm_changes.h"
+#include "watch/alarm_text.h"
+#include "watch/rule_book.h"
 
 #include <cmocka.h>
 

@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "compile_helpers.h"
+#include "policy/set.h"
 #include "policy_helpers.h"
-#include "set.h"
 #include "rows.h"
 #include "turns.h"
-#include "units.h"
 
 /* ---- what becomes of a policy */
 

@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-#include "alarm.h"
-#include "alarm_emit.h"
+#include "base/units.h"
+#include "compile/alarm_emit.h"
 #include "compile_helpers.h"
+#include "policy/alarm.h"
 #include "policy_helpers.h"
 #include "rows.h"
-#include "units.h"
 
 #define RATES " over 100/second for 1s until under 50/second for 1s;"
 

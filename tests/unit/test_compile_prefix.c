@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One prefix changes in place: maps that are written as user/kernel/prefix_write.c writes them
- * hold, after every change, the policy that a whole compilation of the same rules holds; and
+/* One prefix changes in place: maps that are written as user/kernel/policy/prefix_write.c writes
+ * them hold, after every change, the policy that a whole compilation of the same rules holds; and
  * nothing that is in force is overwritten on the way.
  */
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
-#include "compile.h"
+#include "base/units.h"
+#include "compile/compile.h"
 #include "compile_helpers.h"
-#include "parser.h"
-#include "policy.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 #include "policy_helpers.h"
 #include "turns.h"
-#include "units.h"
 
 #define RULES_ROOM    130
 #define PREFIXES_ROOM 80

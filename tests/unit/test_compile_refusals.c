@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
 #include "rows.h"
-#include "units.h"
 
 #define BY_PROTO .ipv6 = 1, .match = RL_MATCH_PROTO, .proto
 #define BY_PORTS .ipv6 = 1, .match = RL_MATCH_DPORT, .dport_first

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "compile_helpers.h"
+#include "policy/set.h"
 #include "policy_helpers.h"
-#include "set.h"
-#include "units.h"
 
 /* The policy compiled for a kernel that has these sets, by number; "" for a free number. */
 static int compile_with(const char *text, const char *const *names, size_t count,

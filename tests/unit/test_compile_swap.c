@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "units.h"
 
 /* ---- one rule after another */
 

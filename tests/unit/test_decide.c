@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "decide.h"
-#include "level.h"
+#include "base/units.h"
+#include "policy/decide.h"
+#include "policy/level.h"
+#include "policy/while.h"
 #include "policy_helpers.h"
-#include "units.h"
-#include "while.h"
 #include "turns.h"
 
 static void address_of(const char *text, uint8_t out[16])

@@ -47,9 +47,9 @@ t 'names are found' test_names_found
 # shellcheck disable=SC2016 # backquotes of Markdown
 {
 	t 'noticed: a file that is not there' noticed 'see `bpf/nothing.h`' 'bpf/nothing.h: no such file'
-	t 'noticed: a function that is not there' noticed '`bpf/packet.h: parse_nothing()`' \
-		'bpf/packet.h: parse_nothing(): not in bpf/packet.h'
-	t 'noticed: a function of another file' noticed '`bpf/packet.h: key_build()`' 'bpf/packet.h: key_build(): not in bpf/packet.h'
+	t 'noticed: a function that is not there' noticed '`bpf/packet/packet.h: parse_nothing()`' \
+		'bpf/packet/packet.h: parse_nothing(): not in bpf/packet/packet.h'
+	t 'noticed: a function of another file' noticed '`bpf/packet/packet.h: key_build()`' 'bpf/packet/packet.h: key_build(): not in bpf/packet/packet.h'
 	t 'noticed: a function that is only called there' noticed '`bpf/rlctl.bpf.c: account()`' \
 		'bpf/rlctl.bpf.c: account(): not in bpf/rlctl.bpf.c'
 	t 'noticed: a function that nobody defines' noticed '`parse_nothing()`' 'parse_nothing(): defined nowhere'

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "event_program.h"
-#include "event_runner.h"
+#include "cli/events/event_program.h"
+#include "cli/events/event_runner.h"
 #include "event_shell.h"
 #include "rows.h"
 

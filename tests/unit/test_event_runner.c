@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "event_runner.h"
+#include "base/clock.h"
+#include "cli/events/event_runner.h"
 #include "event_shell.h"
 
 /* ---- how many, and how long */

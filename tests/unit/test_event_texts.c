@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "event_json.h"
-#include "event_sink.h"
-#include "output.h"
+#include "cli/events/event_json.h"
+#include "cli/events/event_sink.h"
+#include "cli/output/output.h"
 
 static struct event event_made(void)
 {

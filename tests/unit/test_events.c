@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "alarms.h"
-#include "clock.h"
-#include "onset.h"
-#include "quota.h"
-#include "traits.h"
-#include "units.h"
-#include "watched_state.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/events/watched_state.h"
+#include "kernel/state/alarms.h"
+#include "watch/onset.h"
+#include "watch/quota.h"
+#include "watch/traits.h"
 
 #define TENTH ONSET_TENTH_NS
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "explain.h"
+#include "policy/explain.h"
 #include "policy_helpers.h"
 
 #define SETS           "set a\nset c\n"

@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "algorithm/fleet_clock.h"
-#include "fleet.h"
-#include "policy.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "policy/policy.h"
 #include "policy_helpers.h"
 #include "random.h"
-#include "units.h"
 
 static uint64_t any(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* check: timeout 60
  * Whole fleets in a time that the test makes: the scripts in a real Redis, the agents' steps and
- * bpf/backend_fleet.h (fleet_packets.c), run for seconds of that time under loads that are even,
- * alone, moved, or at random, with members that die and a Redis that goes. In no stretch of time
- * may the members let through more in sum than the limit and its stated bound; and not less than 95
- * % of it where the algorithm is exact. The machine's load has no part in what comes out.
+ * bpf/limit/backend_fleet.h (fleet_packets.c), run for seconds of that time under loads that are
+ * even, alone, moved, or at random, with members that die and a Redis that goes. In no stretch of
+ * time may the members let through more in sum than the limit and its stated bound; and not less
+ * than 95 % of it where the algorithm is exact. The machine's load has no part in what comes out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,21 +17,21 @@
 
 #include <cmocka.h>
 
-#include "agent.h"
-#include "rules.h"
-#include "shed.h"
-#include "compile.h"
-#include "numbers.h"
-#include "fleet.h"
-#include "fleet_maps.h"
+#include "base/units.h"
+#include "compile/compile.h"
+#include "compile/numbers.h"
+#include "fleet/agent.h"
+#include "fleet/fleet.h"
+#include "fleet/redis.h"
+#include "fleet/rules.h"
+#include "fleet/shed.h"
 #include "fleet_packets.h"
 #include "fleet_redis.h"
-#include "instance.h"
-#include "policy.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/fleet_maps.h"
+#include "policy/policy.h"
 #include "policy_helpers.h"
 #include "random.h"
-#include "redis.h"
-#include "units.h"
 
 #define MEMBERS    8
 #define STEP_NS    500000ull
@@ -63,7 +63,7 @@ static uint64_t packet_amount;
 
 static struct rl_state_key the_key = {.limit_id = 1};
 
-/* ---- what user/kernel/fleet_maps.c does in a kernel */
+/* ---- what user/kernel/maps/fleet_maps.c does in a kernel */
 
 static struct member *member_of(const struct instance *instance)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "fleet.h"
+#include "fleet/fleet.h"
 #include "random.h"
 
 #define KEYS (KEYS_MAX + 1000u)

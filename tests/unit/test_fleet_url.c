@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cmd.h"
-#include "url.h"
+#include "cli/cmd.h"
+#include "fleet/url.h"
 
 struct row {
 	const char *name, *text;

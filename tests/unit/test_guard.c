@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "guard.h"
+#include "base/units.h"
+#include "cli/guard/guard.h"
+#include "cli/guard/ssh_logins.h"
+#include "cli/guard/ssh_session.h"
 #include "policy_helpers.h"
-#include "ssh_logins.h"
-#include "ssh_session.h"
-#include "units.h"
 
 #define SESSION  "203.0.113.7 50000 192.0.2.1 22"
 #define SESSION6 "2001:db8::7 50000 2001:db8:1::1 22"

@@ -13,13 +13,13 @@
 
 #include <netinet/in.h>
 
+#include "base/units.h"
+#include "compile/index.h"
+#include "compile/meet.h"
 #include "compile_helpers.h"
-#include "index.h"
-#include "meet.h"
 #include "policy_helpers.h"
 #include "rows.h"
 #include "turns.h"
-#include "units.h"
 
 /* ---- the small world: a few ports, protocols, flags and addresses */
 

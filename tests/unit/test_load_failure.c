@@ -13,8 +13,8 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
-#include "object.h"
-#include "unsupported.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/unsupported.h"
 #include "rlctl.skel.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

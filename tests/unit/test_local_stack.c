@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "local_addresses.h"
+#include "base/units.h"
 #include "local_scripts.h"
-#include "local_stack.h"
 #include "rows.h"
-#include "units.h"
+#include "watch/local_addresses.h"
+#include "watch/local_stack.h"
 
 static const char *const certainties[] = {"known", "guessed", "unseen"};
 

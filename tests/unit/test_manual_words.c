@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "names.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/names.h"
 
 #define PAGE      "user/man/rlctl-policy.5"
 #define WORDS_MAX 256

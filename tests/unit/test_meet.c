@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
+#include "compile/meet.h"
 #include "compile_helpers.h"
-#include "meet.h"
 #include "policy_helpers.h"
 #include "rows.h"
-#include "units.h"
 
 static void order(const struct policy *policy, const struct rule **out)
 {

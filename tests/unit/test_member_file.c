@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "member_file.h"
-#include "member_line.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/member_file.h"
+#include "policy/member_line.h"
 #include "rows.h"
-#include "text.h"
-#include "units.h"
 
 #define NOW (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */
 

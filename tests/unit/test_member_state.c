@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "member_state.h"
+#include "base/units.h"
+#include "policy/member_state.h"
 #include "rows.h"
-#include "units.h"
 
 #define NOW   (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */
 #define SAVED "saved 2026-09-21T14:13:20Z # tag\n"

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "netlink.h"
-#include "qdisc.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/device/netlink.h"
 
 #define PORT      7
 #define PARTS_MAX 32

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "numbers.h"
+#include "base/units.h"
+#include "compile/numbers.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "units.h"
 
 /* ---- which clock */
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "object_bytes.h"
+#include "kernel/attach/object_bytes.h"
 
 static const struct row {
 	const char *file;

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h" /* before cmocka, which makes a macro of the name fail */
-#include "output.h"
-#include "policy.h"
-#include "source_packet.h"
-#include "state_output.h"
-#include "text.h"
-#include "units.h"
+#include "base/message.h" /* before cmocka, which makes a macro of the name fail */
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/output/state_output.h"
+#include "kernel/state/source_packet.h"
+#include "policy/policy.h"
 
 #include <cmocka.h>
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "policy_helpers.h"
 #include "turns.h"
-#include "units.h"
 
 static void empty_test(void **state)
 {

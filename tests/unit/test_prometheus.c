@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prometheus.h" /* before cmocka, which makes a macro of the name fail */
+#include "watch/prometheus.h" /* before cmocka, which makes a macro of the name fail */
 
 #include <cmocka.h>
 

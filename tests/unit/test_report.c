@@ -13,14 +13,14 @@
 
 #include <cmocka.h>
 
-#include "chart.h"
-#include "heavy.h"
-#include "html.h"
-#include "instance.h"
-#include "page.h"
-#include "record.h"
-#include "timeline.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page.h"
+#include "cli/report/record.h"
+#include "kernel/instance/instance.h"
+#include "watch/heavy.h"
+#include "watch/timeline.h"
 
 #define START (1780000000 * NS_PER_SECOND)
 

@@ -12,11 +12,11 @@
 #include <cmocka.h>
 
 #include "algorithm/sampling.h"
-#include "estimate.h"
+#include "base/units.h"
+#include "kernel/watch/sampler.h"
 #include "rows.h"
-#include "sampler.h"
-#include "talkers.h"
-#include "units.h"
+#include "watch/estimate.h"
+#include "watch/talkers.h"
 
 #include "../random.h"
 

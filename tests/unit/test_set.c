@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
+#include "policy/set.h"
 #include "policy_helpers.h"
-#include "set.h"
-#include "units.h"
 
 #define LONGEST  "a23456789012345678901234567890x" /* 31 */
 #define PATH_50  "/23456789012345678901234567890123456789012345678/0"

@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "../random.h"
-#include "robust.h"
-#include "seen.h"
-#include "suggest_limits.h"
-#include "units.h"
+#include "base/units.h"
+#include "watch/robust.h"
+#include "watch/seen.h"
+#include "watch/suggest_limits.h"
 
 #define SECONDS   300u
 #define CLIENTS   40u

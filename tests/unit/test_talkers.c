@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "talkers.h"
-#include "units.h"
+#include "base/units.h"
+#include "watch/talkers.h"
 
 static struct talkers talkers;
 

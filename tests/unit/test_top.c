@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "cli/top/top.h"
 #include "rows.h"
-#include "top.h"
 
 #define BIT(name) (1u << COLUMN_##name)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads the kernel's clocks. */
-#include "clock.h"
+#include "base/clock.h"
 
-#include "units.h"
+#include "base/units.h"
 
 uint64_t clock_ns(clockid_t clock)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file_link.h"
+#include "base/file_link.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The nearest known word to an unknown one. */
 
-#include "hint.h"
+#include "base/hint.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "lazy.h"
+#include "base/lazy.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "message.h"
+#include "base/message.h"
 
 int lazy_load(const struct lazy_library *library)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define LAZY_DEFINES
-#include "lazy_pcap.h"
+#include "base/lazy_pcap.h"
 
 #include "lazy_files.h"
 

@@ -8,7 +8,7 @@
 #include <pcap/pcap.h>
 #undef bpf_insn
 
-#include "lazy.h"
+#include "base/lazy.h"
 
 #define PCAP_CALLS(X)                               \
 	X(pcap_close)                               \

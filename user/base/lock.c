@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lock is asked for again and again, as a call of flock() that waits has no bound.
  */
-#include "lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "message.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/units.h"
 
 #define PAUSE_US   5000
 #define HOLDER_MAX 128

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Passes messages to the sink. */
 
-#include "message.h"
+#include "base/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Capabilities of this process, by libcap. */
 
-#include "privilege.h"
+#include "base/privilege.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-#include "message.h"
+#include "base/message.h"
 
 #define NAMES_MAX 256
 

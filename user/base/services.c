@@ -2,7 +2,7 @@
 /* Names of services, by the C library: /etc/services, or what nsswitch.conf says. A file of its
  * own, so that tests can replace it.
  */
-#include "services.h"
+#include "base/services.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

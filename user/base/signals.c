@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "signals.h"
+#include "base/signals.h"
 
 #include <signal.h>
 #include <stdbool.h>

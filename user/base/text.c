@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers, sizes and times as text. */
 
-#include "text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "units.h"
+#include "base/units.h"
 
 int byte_escape(char out[5], char c)
 {

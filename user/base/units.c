@@ -3,7 +3,7 @@
  * caller knows the position of the word.
  */
 
-#include "units.h"
+#include "base/units.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach.h"
-#include "bpffs.h"
-#include "instance.h"
-#include "policy.h"
-#include "origin.h"
+#include "kernel/attach/attach.h"
+#include "kernel/instance/bpffs.h"
+#include "kernel/instance/instance.h"
+#include "policy/origin.h"
+#include "policy/policy.h"
 
 struct json_object;
 struct policy_file;

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "journal.h"
-#include "log.h"
-#include "message.h"
-#include "netns.h"
-#include "output.h"
-#include "privilege.h"
+#include "base/message.h"
+#include "base/privilege.h"
+#include "cli/cmd.h"
+#include "cli/events/journal.h"
+#include "cli/output/output.h"
+#include "kernel/device/netns.h"
+#include "kernel/maps/log.h"
 
 /* If a standard stream is closed, the next file opened would take its number and be written to. */
 static void streams_secure(void)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A progress bar on stderr. */
 
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "output.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
 
 #define FIRST_NS  NS_PER_SECOND
 #define AGAIN_NS  (100 * NS_PER_MS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The terminal: questions, keys and signals. */
 
-#include "terminal.h"
+#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "cli/output/output.h"
 
 bool colours_wanted(FILE *file)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "alarm_emit.h"
+#include "compile/alarm_emit.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarm.h"
-#include "emit.h"
-#include "policy.h"
+#include "compile/emit.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
 
 /* ---- numbers */
 

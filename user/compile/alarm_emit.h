@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_ALARM_EMIT_H
 #define RLCTL_COMPILE_ALARM_EMIT_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Writes the rules by which alarms count, and their words, into b->out: the number of an alarm is
  * its place in the policy. 0, or -ENOMEM; errors are added. */

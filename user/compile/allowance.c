@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Computes what a state still admits. */
-#include "allowance.h"
+#include "compile/allowance.h"
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"

@@ -22,8 +22,8 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, __u32 log_depth,
 		  __u64 amount);
 
-/* allowance_of for a key that is in the hot table only (bpf/backend_unconfirmed.h); its slot has
- * debt and is not a refusal. */
+/* allowance_of for a key that is in the hot table only (bpf/limit/backend_unconfirmed.h); its slot
+ * has debt and is not a refusal. */
 struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
 					  const struct rl_hot_slot *slot, __u64 now_ns);
 

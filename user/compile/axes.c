@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Addresses take too many bits: the spans of these axes are made of their ranks among all addresses
  * at which a span begins or ends. */
-#include "axes.h"
+#include "compile/axes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 typedef unsigned __int128 u128;
 

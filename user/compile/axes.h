@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "region.h"
+#include "compile/region.h"
 
 /* Those of enum number come first. */
 enum axis {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Errors of a compilation. */
-#include "build.h"
+#include "compile/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 static int build_error(struct build *b, const struct policy_error *err, int error)
 {

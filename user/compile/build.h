@@ -6,8 +6,8 @@
 #ifndef RLCTL_COMPILE_BUILD_H
 #define RLCTL_COMPILE_BUILD_H
 
-#include "compiled.h"
-#include "policy.h"
+#include "compile/compiled.h"
+#include "policy/policy.h"
 
 struct build {
 	const struct compile_context *ctx;

@@ -2,22 +2,22 @@
 /* Model to map entries: a whole policy, or the rules of one prefix. inherit.c decides what a rule
  * keeps, emit.c writes entries, numbers.c computes those of a limit; decompile.c is the reverse.
  */
-#include "compile.h"
+#include "compile/compile.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarm_emit.h"
-#include "build.h"
-#include "emit.h"
-#include "inherit.h"
-#include "known_by.h"
-#include "policy.h"
-#include "refusals.h"
-#include "set_groups.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/alarm_emit.h"
+#include "compile/build.h"
+#include "compile/emit.h"
+#include "compile/inherit.h"
+#include "compile/known_by.h"
+#include "compile/refusals.h"
+#include "compile/set_groups.h"
+#include "policy/policy.h"
 
 static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
 {

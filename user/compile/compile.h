@@ -3,8 +3,8 @@
 #ifndef RLCTL_COMPILE_H
 #define RLCTL_COMPILE_H
 
-#include "compiled.h"
-#include "policy.h"
+#include "compile/compiled.h"
+#include "policy/policy.h"
 
 /* Sets slot, limit id and expiry of every rule of `next`: those of the rule with the same identity
  * in `current` if there is one (the limit id only if the algorithm is the same), otherwise new

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "index.h"
-#include "policy.h"
+#include "compile/index.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
 
 #define RULES_MAX 131072u /* most rules with matches or limits that an instance can have */

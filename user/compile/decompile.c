@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "alarm.h"
-#include "compile.h"
-#include "policy.h"
-#include "set.h"
+#include "compile/compile.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 {

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "algorithm/key_parts.h"
-#include "emit.h"
-#include "indexed.h"
-#include "numbers.h"
-#include "policy.h"
-#include "ranges.h"
-#include "rule_while.h"
-#include "set.h"
-#include "set_groups.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/emit.h"
+#include "compile/indexed.h"
+#include "compile/numbers.h"
+#include "compile/rule_while.h"
+#include "compile/set_groups.h"
+#include "policy/policy.h"
+#include "policy/ranges.h"
+#include "policy/set.h"
 
 bool is_link_local_prefix(const struct rule *rule)
 {
@@ -24,7 +24,7 @@ bool is_link_local_prefix(const struct rule *rule)
 	       !memcmp(rule->addr, link_local, sizeof(link_local));
 }
 
-/* May it match a message of neighbour discovery? Those have code 0 (bpf/neighbour.h). */
+/* May it match a message of neighbour discovery? Those have code 0 (bpf/packet/neighbour.h). */
 static bool takes_neighbour_type(const struct rule *rule)
 {
 	struct value_range types[CONDITION_RANGES_MAX];

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_EMIT_H
 #define RLCTL_COMPILE_EMIT_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* The parts of the data path that the rule needs: enum rl_policy_use. */
 uint32_t rule_uses(const struct rule *rule);

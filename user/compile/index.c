@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Each table is made by the axis that leaves the fewest rules to ask: rules that state nothing of
  * it, or only what it is not, are in all of its intervals. */
-#include "index.h"
+#include "compile/index.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 struct index {
 	struct rl_index_entry *entries;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "indexed.h"
+#include "compile/indexed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "index.h"
-#include "meet.h"
-#include "policy.h"
+#include "compile/index.h"
+#include "compile/meet.h"
+#include "policy/policy.h"
 
 /* The words of a match: "udp dport 53". */
 static void packet_print(char out[RULE_TEXT_MAX], const struct build *b,

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_INDEXED_H
 #define RLCTL_COMPILE_INDEXED_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Makes its index: its rules are element `begin` of the rules array and those behind it, allow
  * before deny before limits. Refuses rules of which a packet could meet too many. */

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inherit.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/inherit.h"
+#include "policy/policy.h"
 
 static bool slot_taken(const struct build *b, uint32_t slot)
 {

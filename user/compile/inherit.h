@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_INHERIT_H
 #define RLCTL_COMPILE_INHERIT_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Sets slot, limit id and expiry of every rule. */
 int rules_inherit(struct build *b, struct policy *next, const struct policy *current,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "known_by.h"
+#include "compile/known_by.h"
 
 #include <string.h>
 
-#include "alarm.h"
-#include "emit.h"
-#include "policy.h"
-#include "rule_while.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/emit.h"
+#include "compile/rule_while.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
 
 #define RIPENS_MS_MAX 100000 /* a third of the time that a source is known */
 #define NO_SHAPE      (RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED)

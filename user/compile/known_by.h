@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_KNOWN_BY_H
 #define RLCTL_COMPILE_KNOWN_BY_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Emits the matches that rules have beside `new-source`, each once, unless one has none or they are
  * more than RL_KNOWN_BY_MAX; header.known_by and header.guards. 0, or -ENOMEM; errors are

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* A packet, and limits that it meets: one more than RL_GROUP_MAX. */
 struct meeting {

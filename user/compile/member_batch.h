@@ -3,8 +3,8 @@
 #ifndef RLCTL_COMPILE_MEMBER_BATCH_H
 #define RLCTL_COMPILE_MEMBER_BATCH_H
 
-#include "member_order.h"
-#include "member_page.h"
+#include "compile/member_order.h"
+#include "compile/member_page.h"
 
 struct member_batch {
 	struct member_table *table;

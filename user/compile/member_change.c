@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Adds members to a set, and deletes them. */
 
-#include "member_table.h"
+#include "compile/member_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "member_batch.h"
-#include "member_grow.h"
-#include "member_sweep.h"
+#include "compile/member_batch.h"
+#include "compile/member_grow.h"
+#include "compile/member_sweep.h"
 
 #define SWEEP_PAGES 4 /* that every change looks through besides, and … */
 #define SWEEP_SHARE 4 /* … one for so many pages that it may have written */

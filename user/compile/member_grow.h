@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_MEMBER_GROW_H
 #define RLCTL_COMPILE_MEMBER_GROW_H
 
-#include "member_page.h"
+#include "compile/member_page.h"
 
 static inline uint32_t pages_count(const struct member_table *table, bool ipv6)
 {

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_MEMBER_GUIDE_H
 #define RLCTL_COMPILE_MEMBER_GUIDE_H
 
-#include "member_page.h"
+#include "compile/member_page.h"
 
 /* The member is about to be written: packets look for its length from now on. */
 void guide_add(struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,

@@ -3,13 +3,13 @@
  * of the reversed hashes these stand side by side, and still do when pages are split.
  */
 
-#include "member_order.h"
+#include "compile/member_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "member_page.h"
+#include "compile/member_page.h"
 
 #define DIGIT_BITS  11
 #define DIGITS      (1 << DIGIT_BITS)

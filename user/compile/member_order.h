@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "member_table.h"
+#include "compile/member_table.h"
 
 struct member_place {
 	uint64_t key;   /* the hash, its bits in reverse order */

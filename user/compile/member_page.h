@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "member_table.h"
+#include "compile/member_table.h"
 
 /* A member as it stands in a line. IPv4: addr[0] is the word of the packet, addr[1] is zero. */
 struct member_slot {

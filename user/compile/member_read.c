@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "member_grow.h"
-#include "member_guide.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/member_grow.h"
+#include "compile/member_guide.h"
 
 #define READ_RETRIES 1000 /* a read takes as long as a write, or less */
 #define WALK_RETRIES 100

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "member_batch.h"
-#include "member_grow.h"
-#include "member_sweep.h"
+#include "compile/member_batch.h"
+#include "compile/member_grow.h"
+#include "compile/member_sweep.h"
 
 static void stale_tell(struct member_table *table)
 {

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_MEMBER_SWEEP_H
 #define RLCTL_COMPILE_MEMBER_SWEEP_H
 
-#include "member_page.h"
+#include "compile/member_page.h"
 
 /* A member with this time is about to be written. */
 void expiry_note(struct rl_member_layout *layout, uint32_t expires);

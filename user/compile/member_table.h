@@ -9,7 +9,7 @@
 #ifndef RLCTL_COMPILE_MEMBER_TABLE_H
 #define RLCTL_COMPILE_MEMBER_TABLE_H
 
-#include "member.h"
+#include "policy/member.h"
 #include "rlctl_abi.h"
 
 /* read: -ENOENT: there is no such page. write: makes the page if there is none. */

@@ -9,8 +9,8 @@
 #include "algorithm/key_len.h"
 #include "algorithm/key_parts.h"
 #include "algorithm/warm_up.h"
-#include "numbers.h"
-#include "units.h"
+#include "base/units.h"
+#include "compile/numbers.h"
 
 #define TICKS_MIN          16 /* ticks in the span of a limit on the tick clock, at least */
 #define COST_SHIFT_MAX     24

@@ -3,8 +3,8 @@
 #ifndef RLCTL_NUMBERS_H
 #define RLCTL_NUMBERS_H
 
-#include "compiled.h"
-#include "policy.h"
+#include "compile/compiled.h"
+#include "policy/policy.h"
 
 /* The numbers of a limit as the data path uses them; fields in rlctl_abi.h, arithmetic in
  * bpf/algorithm/. numbers_compile chooses the clock and fills the numbers of the algorithm. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which refusals the data path remembers: bpf/refusal.h, bpf/shared_refusal.h. */
-#include "refusals.h"
+/* Which refusals the data path remembers: bpf/limit/refusal.h, bpf/limit/shared_refusal.h. */
+#include "compile/refusals.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void strangers_note(struct build *b, const struct rl_rule *rule)
 		b->out->header.uses |= RL_USE_STRANGERS;
 }
 
-/* ---- those of addresses (bpf/refusal.h): of the first limit of a group that holds for every
+/* ---- those of addresses (bpf/limit/refusal.h): of the first limit of a group that holds for every
  * packet, if the group allows none and no limit before it bans. Others of the group, and the rules
  * of the device, cannot let a packet pass that this one refuses. Where no group has such a limit,
  * those of the class of packets for which the first limit of `any` holds are remembered. */
@@ -142,7 +142,7 @@ static void class_note(struct rl_policy_header *header)
 	header->uses |= RL_USE_REFUSAL_CLASS;
 }
 
-/* ---- of limits that every packet meets (bpf/shared_refusal.h) */
+/* ---- of limits that every packet meets (bpf/limit/shared_refusal.h) */
 
 static bool rule_refuses(const struct rl_rule *rule)
 {

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_REFUSALS_H
 #define RLCTL_COMPILE_REFUSALS_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Marks the rules whose refusals it remembers, and says in the header for which packets. */
 void refusals_choose(struct build *b);

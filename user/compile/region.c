@@ -2,14 +2,14 @@
 /* A condition that a packet must have known implies others: ports that it is no later fragment and
  * of a protocol with ports. With these, what two rules have in common in every dimension is what
  * they have in common. */
-#include "region.h"
+#include "compile/region.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "proof.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/proof.h"
 
 /* ---- sets of numbers */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* That regions can be made of: one more limit than a packet may meet. */
 #define REGION_RULES (RL_GROUP_MAX + 1)

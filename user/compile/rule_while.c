@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "rule_while.h"
+#include "compile/rule_while.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <errno.h>
 
-#include "alarm.h"
-#include "policy.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
 
 bool rule_has_while(const struct rule *rule)
 {

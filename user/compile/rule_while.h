@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "build.h"
+#include "compile/build.h"
 
 bool rule_has_while(const struct rule *rule);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "set_groups.h"
+#include "compile/set_groups.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "indexed.h"
-#include "policy.h"
-#include "set.h"
+#include "compile/indexed.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 /* ---- numbers */
 

@@ -3,7 +3,7 @@
 #ifndef RLCTL_COMPILE_SET_GROUPS_H
 #define RLCTL_COMPILE_SET_GROUPS_H
 
-#include "build.h"
+#include "compile/build.h"
 
 /* Gives every set of `next` its number: that of the same name in b->ctx->sets, else one that no set
  * has. */

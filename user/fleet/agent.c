@@ -5,7 +5,7 @@
  * answers again.
  */
 
-#include "agent.h"
+#include "fleet/agent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,17 +18,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "change.h"
-#include "fleet.h"
-#include "fleet_maps.h"
-#include "instance.h"
-#include "members.h"
-#include "message.h"
-#include "redis.h"
-#include "rules.h"
-#include "shed.h"
-#include "signals.h"
-#include "units.h"
+#include "base/message.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "fleet/members.h"
+#include "fleet/redis.h"
+#include "fleet/rules.h"
+#include "fleet/shed.h"
+#include "kernel/instance/change.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/fleet_maps.h"
 
 #define RETRY_LEAST_NS (100 * NS_PER_MS)
 #define RETRY_MOST_NS  (2 * NS_PER_SECOND)

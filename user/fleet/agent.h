@@ -3,7 +3,7 @@
 #ifndef RLCTL_FLEET_AGENT_H
 #define RLCTL_FLEET_AGENT_H
 
-#include "agent_state.h"
+#include "fleet/agent_state.h"
 
 /* Steps of a tick, which tests call with their own time. */
 

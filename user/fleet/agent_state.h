@@ -3,10 +3,10 @@
 #ifndef RLCTL_FLEET_AGENT_STATE_H
 #define RLCTL_FLEET_AGENT_STATE_H
 
-#include "fleet.h"
-#include "fleet_maps.h"
-#include "instance.h"
-#include "redis.h"
+#include "fleet/fleet.h"
+#include "fleet/redis.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/fleet_maps.h"
 
 struct agent {
 	const struct instance *instance;

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fleet.h"
-#include "fleet_maps.h"
-#include "redis.h"
-#include "units.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "fleet/redis.h"
+#include "kernel/maps/fleet_maps.h"
 
 #define BATCH      100 /* keys per call */
 #define IN_FLIGHT  4   /* calls */

@@ -9,13 +9,13 @@
 #ifndef RLCTL_FLEET_INTERNAL_H
 #define RLCTL_FLEET_INTERNAL_H
 
-#include "fleet_maps.h"
-#include "hash.h"
-#include "instance.h"
-#include "policy.h"
-#include "redis.h"
-#include "units.h"
-#include "url.h"
+#include "base/hash.h"
+#include "base/units.h"
+#include "fleet/redis.h"
+#include "fleet/url.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/fleet_maps.h"
+#include "policy/policy.h"
 
 #define SHARE_ALL      1000000u
 #define SHARE_LEASED   950000u

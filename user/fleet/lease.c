@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "algorithm/fleet_clock.h"
-#include "fleet.h"
-#include "fleet_maps.h"
-#include "units.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "kernel/maps/fleet_maps.h"
 
 #define SMOOTH_NS   (150.0 * NS_PER_MS)
 #define SMOOTH_MOST (2.0 * NS_PER_SECOND)

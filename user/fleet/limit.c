@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "algorithm/fleet_clock.h"
-#include "fleet.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "policy/policy.h"
 
 #define FRAME_MORE   22           /* bytes of a frame beyond the MTU: header with two VLAN tags */
 #define CLOCK_BEGIN  (1ull << 60) /* far from 0, which is the word of a fresh bucket */

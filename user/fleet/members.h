@@ -3,7 +3,7 @@
 #ifndef RLCTL_FLEET_MEMBERS_H
 #define RLCTL_FLEET_MEMBERS_H
 
-#include "agent_state.h"
+#include "fleet/agent_state.h"
 
 /* The number until Redis answers: of the former agent's session or, after a reboot, of the file;
  * else --members, else 1. */

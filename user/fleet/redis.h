@@ -14,8 +14,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "scripts.h"
-#include "url.h"
+#include "fleet/scripts.h"
+#include "fleet/url.h"
 
 #define LINK_SHA_MAX 41
 struct fleet_link {

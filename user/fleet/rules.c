@@ -2,19 +2,19 @@
 /* Follows the instance's policy: finds the limits of the fleet, and drops those that are no longer
  * there.
  */
-#include "rules.h"
+#include "fleet/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet.h"
-#include "fleet_maps.h"
-#include "message.h"
-#include "policy.h"
-#include "policy_read.h"
-#include "shed.h"
-#include "units.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
+#include "fleet/shed.h"
+#include "kernel/maps/fleet_maps.h"
+#include "kernel/policy/policy_read.h"
+#include "policy/policy.h"
 
 #define POLICY_NS NS_PER_SECOND
 

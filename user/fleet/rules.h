@@ -3,7 +3,7 @@
 #ifndef RLCTL_FLEET_RULES_H
 #define RLCTL_FLEET_RULES_H
 
-#include "agent_state.h"
+#include "fleet/agent_state.h"
 
 /* Writes the member's part of every limit to the kernel. */
 void agent_limits_write(struct agent *a, uint64_t now_ns);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Keys that the agent has no time or room for: counted, with a note from time to time. */
-#include "shed.h"
+#include "fleet/shed.h"
 
-#include "fleet.h"
-#include "message.h"
-#include "units.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
 
 #define SHED_SAY_NS (10 * NS_PER_SECOND)
 

@@ -3,7 +3,7 @@
 #ifndef RLCTL_FLEET_SHED_H
 #define RLCTL_FLEET_SHED_H
 
-#include "agent_state.h"
+#include "fleet/agent_state.h"
 
 /* Counts keys that get no lease or wait; prints a note from time to time. */
 void agent_shed(struct agent *a, size_t count, const char *why);

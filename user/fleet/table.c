@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet.h"
-#include "units.h"
+#include "base/units.h"
+#include "fleet/fleet.h"
 
 int fleet_table_open(struct fleet_table *out)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Text to fleet_url. */
 
-#include "url.h"
+#include "fleet/url.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define REDIS_PORT    6379
 #define SENTINEL_PORT 26379

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits for Redis no longer than until an answer is due, and less once the agent is to end. */
-#include "wait.h"
+#include "fleet/wait.h"
 
 #include <poll.h>
 
-#include "clock.h"
-#include "signals.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/units.h"
 
 #define POLL_NS   (50 * NS_PER_MS)
 #define SIGNAL_NS (100 * NS_PER_MS) /* left to an answer after a signal to end */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Error messages that several files share. */
 
-#include "report.h"
+#include "kernel/report.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "device.h"
-#include "features.h"
-#include "filter_blame.h"
-#include "filters.h"
-#include "hook_names.h"
-#include "message.h"
-#include "pins.h"
-#include "selection.h"
-#include "unsupported.h"
+#include "base/message.h"
+#include "kernel/attach/features.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/pins.h"
+#include "kernel/instance/selection.h"
+#include "kernel/policy/filter_blame.h"
+#include "kernel/policy/filters.h"
 
 static void missing_append(const char *kind, const char *name, void *arg)
 {

@@ -4,8 +4,8 @@
 #ifndef RLCTL_REPORT_H
 #define RLCTL_REPORT_H
 
+#include "kernel/attach/unsupported.h"
 #include "rlctl_abi.h"
-#include "unsupported.h"
 
 /* The kernel rejected the maps or the program; with the missing feature, if it can be found. */
 int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,

@@ -5,7 +5,7 @@
  * time.
  */
 
-#include "simulation.h"
+#include "kernel/simulation.h"
 
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -18,23 +18,23 @@
 #include <bpf/libbpf.h>
 
 #include "abi/simulated.h"
-#include "alarms.h"
-#include "bans.h"
-#include "captured.h"
-#include "compile.h"
-#include "filters.h"
-#include "instance.h"
-#include "map_in_map.h"
-#include "message.h"
-#include "object.h"
-#include "policy.h"
-#include "policy_read.h"
-#include "policy_write.h"
+#include "base/captured.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "compile/compile.h"
+#include "kernel/attach/object.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/slot_maps.h"
+#include "kernel/policy/filters.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/sets/set_load.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/bans.h"
+#include "kernel/state/stats.h"
+#include "policy/policy.h"
 #include "rlctl.skel.h"
-#include "set_load.h"
-#include "slot_maps.h"
-#include "stats.h"
-#include "units.h"
 
 #define MTU           1500u
 #define SOURCES       (1u << 20) /* 120 MB */

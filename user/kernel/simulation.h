@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "alarms.h"
-#include "instance.h"
-#include "origin.h"
-#include "policy.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/stats.h"
+#include "policy/origin.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "stats.h"
 
 struct captured; /* captured.h */
 struct simulation;

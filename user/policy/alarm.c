@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The alarms of a policy: model to text, in how many tenths they look, and which rules name them.
  */
-#include "alarm.h"
+#include "policy/alarm.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "hint.h"
-#include "named.h"
-#include "units.h"
+#include "base/hint.h"
+#include "base/units.h"
+#include "policy/named.h"
 
 static int phase_print(char *buf, size_t size, const char *word, const struct policy_alarm *alarm,
 		       unsigned int which)

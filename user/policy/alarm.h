@@ -3,7 +3,7 @@
 #ifndef RLCTL_POLICY_ALARM_H
 #define RLCTL_POLICY_ALARM_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* The canonical line, beginning with the word "alarm", with its comment. Returns the length, like
  * snprintf. */

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "alarm.h"
-#include "named.h"
-#include "parser.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/alarm.h"
+#include "policy/named.h"
+#include "policy/parser.h"
 
 #define ALARM_FOR_MAX_NS NS_PER_DAY
 #define SMALLEST_PACKET  64 /* bytes of an Ethernet frame */

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "algorithm/key_parts.h"
-#include "everybody.h"
-#include "parser.h"
-#include "policy.h"
-#include "proof.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/everybody.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
+#include "policy/proof.h"
 
 #define HOME_LEN4 128 /* one IPv4 source, mapped */
 #define HOME_LEN6 64  /* one IPv6 source */

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "key.h"
-#include "names.h"
-#include "parser.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/key.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 static int clause_burst(struct parser *p)
 {

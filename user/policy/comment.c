@@ -2,8 +2,8 @@
 /* The comment behind a rule: UTF-8 that is safe to print on a terminal. */
 #include <string.h>
 
-#include "parser.h"
-#include "policy.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 _Static_assert(sizeof(struct rl_comment) > RL_COMMENT_MAX, "with its NUL");
 

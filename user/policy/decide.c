@@ -7,18 +7,18 @@
  * packets of which the boxes cannot tell enough.
  */
 
-#include "decide.h"
+#include "policy/decide.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 
-#include "box.h"
-#include "level.h"
-#include "policy.h"
-#include "rule_boxes.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/box.h"
+#include "policy/level.h"
+#include "policy/policy.h"
+#include "policy/rule_boxes.h"
 
 #define STEPS_RULE (1u << 18) /* about 10 ms; real policies need a few hundred */
 #define STEPS_ALL  (1u << 23)

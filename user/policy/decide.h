@@ -5,8 +5,8 @@
 #ifndef RLCTL_DECIDE_H
 #define RLCTL_DECIDE_H
 
-#include "asked.h"
-#include "policy.h"
+#include "policy/asked.h"
+#include "policy/policy.h"
 
 /* Appends to *out the rules that decide on at least one of the packets, in the order in which a
  * packet meets them. Those of a set or an alarm of which nothing is known may decide, and leave the

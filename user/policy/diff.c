@@ -2,7 +2,7 @@
 /* The differences of two policies. */
 #include <string.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 static bool same_lifetime(uint64_t a, uint64_t b)
 {

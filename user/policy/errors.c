@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 
 size_t policy_errors_kept(const struct policy_errors *errors)
 {

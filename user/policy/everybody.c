@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "everybody.h"
+#include "policy/everybody.h"
 
 #include <stdio.h>
 
 #include "algorithm/key_parts.h"
-#include "lint_limit.h"
-#include "overlap.h"
+#include "policy/lint_limit.h"
+#include "policy/overlap.h"
 
 void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
 		   void *arg)

@@ -3,7 +3,7 @@
 #ifndef RLCTL_POLICY_EVERYBODY_H
 #define RLCTL_POLICY_EVERYBODY_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* Warns where the rule denies all packets. */
 void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,

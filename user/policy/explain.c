@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walks the rules as bpf/rlctl.bpf.c: policy_decide() does, and keeps what each said. */
-#include "explain.h"
+#include "policy/explain.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "algorithm/key_parts.h"
-#include "level.h"
-#include "names.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/level.h"
+#include "policy/names.h"
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The fate of one packet, rule by rule, in the order in which the data path decides
- * (bpf/classify.h). Pure: what the kernel knows of limits comes from the caller.
+ * (bpf/match/classify.h). Pure: what the kernel knows of limits comes from the caller.
  */
 #ifndef RLCTL_EXPLAIN_H
 #define RLCTL_EXPLAIN_H
 
-#include "policy.h"
-#include "probe.h"
+#include "policy/policy.h"
+#include "policy/probe.h"
 
 /* The packet's key under a limit. */
 struct limit_look {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "extra_names.h"
+#include "policy/extra_names.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "parser.h"
+#include "policy/parser.h"
 
 static const char *const tcp_flags[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
 

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "extra_names.h"
-#include "filter.h"
-#include "parser.h"
-#include "policy.h"
-#include "ranges.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/extra_names.h"
+#include "policy/filter.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
+#include "policy/ranges.h"
 
 /* ---- flags */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The fields of a packet that an answer depends on. */
-#include "fields.h"
+#include "policy/fields.h"
 
 #include <stdio.h>
 

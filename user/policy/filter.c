@@ -3,7 +3,7 @@
  * would ask the network what a host's name means: such names are found here before. Those of ports
  * and protocols it takes from the machine's lists, as the policy language does. */
 
-#include "filter.h"
+#include "policy/filter.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 #include <pcap/dlt.h>
 
-#include "lazy_pcap.h"
+#include "base/lazy_pcap.h"
 
 #define SNAPLEN   262144 /* as tcpdump's; packets are shorter */
 #define NAME_MAX_ 256

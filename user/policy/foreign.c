@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "parser.h"
+#include "policy/parser.h"
 
 enum foreign_kind { FOREIGN_PREFIX, FOREIGN_MATCH, FOREIGN_ACTION, FOREIGN_OVER };
 

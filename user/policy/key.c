@@ -2,15 +2,15 @@
 /* Keys are parts joined by `+`, or a name. Those of an older kind (RL_KEYS) are always of that
  * kind, however they are written: their states and their cost do not depend on the spelling. */
 
-#include "key.h"
+#include "policy/key.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
-#include "names.h"
-#include "parser.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "policy/parser.h"
 
 /* How many bits of an address count. */
 struct lengths {

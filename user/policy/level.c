@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "level.h"
+#include "policy/level.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 int set_member_len(const struct set_members *members, const char *name, const uint8_t addr[16])
 {

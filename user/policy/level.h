@@ -4,7 +4,7 @@
 #ifndef RLCTL_LEVEL_H
 #define RLCTL_LEVEL_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define SET_NO_MEMBER (-1)
 #define SET_UNKNOWN   (-2) /* nobody knows its members: the address may be one */

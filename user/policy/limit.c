@@ -11,11 +11,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "names.h"
-#include "key.h"
-#include "parser.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/key.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 #define WINDOW_AMOUNT_MAX   ((1ull << 52) - 1)
 #define SLOTS_PERIOD_MAX_NS (1ull << 59) /* times 16 slots, it fits 64 bits */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A whole policy as text. */
-#include "alarm.h"
-#include "policy.h"
-#include "set.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 void policy_lines(const struct policy *policy, const struct policy_context *ctx,
 		  policy_line_fn tell, void *arg)

@@ -4,20 +4,20 @@
  * in its way.
  */
 
-#include "lint.h"
+#include "policy/lint.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "decide.h"
-#include "lint_limit.h"
-#include "lint_range.h"
-#include "overlap.h"
-#include "policy.h"
-#include "set.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/decide.h"
+#include "policy/lint_limit.h"
+#include "policy/lint_range.h"
+#include "policy/overlap.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 #define QUESTIONS_MAX 100000 /* after so many nothing more is found */
 

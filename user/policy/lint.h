@@ -3,8 +3,8 @@
 #ifndef RLCTL_LINT_H
 #define RLCTL_LINT_H
 
-#include "origin.h"
-#include "policy.h"
+#include "policy/origin.h"
+#include "policy/policy.h"
 
 /* Calls `warn` at most this often, and once more without a rule if there is more to say. */
 #define LINT_WARNINGS_MAX 20

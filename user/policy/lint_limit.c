@@ -3,7 +3,7 @@
  * against forged sources.
  */
 
-#include "lint_limit.h"
+#include "policy/lint_limit.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "algorithm/key_parts.h"
-#include "decide.h"
-#include "names.h"
-#include "overlap.h"
-#include "parser.h"
-#include "proof.h"
-#include "units.h"
-#include "while.h"
+#include "base/units.h"
+#include "policy/decide.h"
+#include "policy/names.h"
+#include "policy/overlap.h"
+#include "policy/parser.h"
+#include "policy/proof.h"
+#include "policy/while.h"
 
 bool is_shadow(const struct rule *rule)
 {

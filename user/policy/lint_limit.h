@@ -3,7 +3,7 @@
 #ifndef RLCTL_LINT_LIMIT_H
 #define RLCTL_LINT_LIMIT_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 static inline bool is_limit(const struct rule *rule)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "lint_range.h"
+#include "policy/lint_range.h"
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 /* The address of the match, wanted or not; false: there is none, or it is a set. */
 static bool own_match(const struct rl_match *match, bool by_dest, struct range *out)

@@ -3,7 +3,7 @@
 #ifndef RLCTL_LINT_RANGE_H
 #define RLCTL_LINT_RANGE_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 struct range {
 	bool any; /* every address; else the prefix: */

@@ -6,10 +6,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "names.h"
-#include "parser.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 /* The first number of a word like 300.1.1.1 that is too large; 0: none. */
 static unsigned int octet_too_large(const char *word)

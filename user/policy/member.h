@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "units.h"
+#include "base/units.h"
 
 struct member {
 	uint8_t addr[16]; /* mapped, host bits zero */

@@ -14,7 +14,7 @@
 #ifndef RLCTL_POLICY_MEMBER_FILE_H
 #define RLCTL_POLICY_MEMBER_FILE_H
 
-#include "member_list.h"
+#include "policy/member_list.h"
 
 /* Larger files have something else in them than so many members. */
 #define MEMBER_FILE_SIZE(max) ((1ull << 20) + 256ull * (max))

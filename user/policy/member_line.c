@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "member_line.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/member_line.h"
 
 #define WORD_SIZE 64
 

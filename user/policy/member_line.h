@@ -3,7 +3,7 @@
 #ifndef RLCTL_POLICY_MEMBER_LINE_H
 #define RLCTL_POLICY_MEMBER_LINE_H
 
-#include "member_list.h"
+#include "policy/member_list.h"
 
 /* One line: ADDRESS[/LEN] or FIRST-LAST, and what may be behind it; without its newline. `now_ns`:
  * CLOCK_REALTIME, for `until`. 1: it has a member (or one whose time is

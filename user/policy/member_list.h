@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "member.h"
+#include "policy/member.h"
 
 #define MEMBER_LIFE_NONE  UINT64_MAX /* for ever, whatever the set's timeout */
 #define MEMBER_BAD_MAX    5          /* lines that are named */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Members that were saved: model to text and back. */
-#include "member_state.h"
+#include "policy/member_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "member_line.h"
-#include "named.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/member_line.h"
+#include "policy/named.h"
 
 struct reading {
 	struct member_state *state;

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#include "member_list.h"
+#include "policy/member_list.h"
 #include "rlctl_abi.h"
 
 struct member_state_set {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of structs that begin with their name. */
-#include "named.h"
+#include "policy/named.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The words of the policy language, from the tables that define them. */
 
-#include "names.h"
+#include "policy/names.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "parser.h"
-#include "policy.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 #define WORD(name, text, ...) text,
 const char *const prefix_words[] = {RULE_PREFIXES(WORD)};

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
 
 /* Indexed by the enums of policy.h and rlctl_abi.h. */

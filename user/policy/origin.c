@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines of a text and lines of the files that it was made of. */
-#include "origin.h"
+#include "policy/origin.h"
 
 struct policy_place policy_place(const struct policy_source *source, uint32_t line)
 {

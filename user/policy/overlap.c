@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every condition of the outer rule must follow from one of the inner rule's, of the same kind. */
-#include "overlap.h"
+#include "policy/overlap.h"
 
-#include "ranges.h"
-#include "units.h"
-#include "while.h"
+#include "base/units.h"
+#include "policy/ranges.h"
+#include "policy/while.h"
 
 #define TCP_FLAGS (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
 

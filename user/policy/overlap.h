@@ -3,7 +3,7 @@
 #ifndef RLCTL_OVERLAP_H
 #define RLCTL_OVERLAP_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /* Does every packet with the matches of `inner` have those of `outer`, whenever `inner` holds?
  * False where that cannot be told. Prefixes do not count. */

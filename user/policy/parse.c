@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "alarm.h"
-#include "names.h"
-#include "parser.h"
-#include "policy.h"
-#include "set.h"
+#include "policy/alarm.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 #define LINE_MAX_BYTES  4096
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF */

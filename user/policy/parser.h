@@ -6,7 +6,7 @@
 #ifndef RLCTL_POLICY_PARSER_H
 #define RLCTL_POLICY_PARSER_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The model of a policy: rules in canonical order. */
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 static int u64_compare(uint64_t a, uint64_t b)
 {

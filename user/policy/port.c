@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
-#include "parser.h"
-#include "policy.h"
-#include "services.h"
-#include "units.h"
+#include "base/services.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 static const uint8_t with_ports[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
 

@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "extra_names.h"
-#include "key.h"
-#include "names.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/extra_names.h"
+#include "policy/key.h"
+#include "policy/names.h"
+#include "policy/policy.h"
 
 struct writer {
 	char *buf;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From words to the packet, and match by match why one does not hold. */
-#include "probe.h"
+#include "policy/probe.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "names.h"
-#include "proof.h"
-#include "ranges.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "policy/proof.h"
+#include "policy/ranges.h"
 
 #define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
 

@@ -3,10 +3,10 @@
 #ifndef RLCTL_PROBE_H
 #define RLCTL_PROBE_H
 
-#include "fields.h"
-#include "level.h"
-#include "policy.h"
-#include "while.h"
+#include "policy/fields.h"
+#include "policy/level.h"
+#include "policy/policy.h"
+#include "policy/while.h"
 
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {

@@ -3,14 +3,14 @@
  * that answer what is over them. Which of them make no sense together is an error, which are
  * dangerous a warning.
  */
-#include "proof.h"
+#include "policy/proof.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include "names.h"
-#include "parser.h"
-#include "ranges.h"
+#include "policy/names.h"
+#include "policy/parser.h"
+#include "policy/ranges.h"
 
 static bool states(const struct rl_match *match, enum rl_match_flag flag)
 {

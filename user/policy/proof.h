@@ -3,7 +3,7 @@
 #ifndef RLCTL_POLICY_PROOF_H
 #define RLCTL_POLICY_PROOF_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 bool match_wants_established(const struct rl_match *match);
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "parser.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/parser.h"
 
 #define RATE_PACKETS_MAX            (1ull << 48)
 #define RATE_PACKETS_PER_SECOND_MAX 100000000ull

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "ranges.h"
+#include "policy/ranges.h"
 
 #include <netinet/tcp.h>
 #include <string.h>

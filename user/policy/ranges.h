@@ -5,7 +5,7 @@
 #ifndef RLCTL_RANGES_H
 #define RLCTL_RANGES_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define CONDITION_RANGES_MAX (RL_PORT_RANGES_MAX + 1)
 

@@ -2,16 +2,16 @@
 /* A rule's boxes are the product of what it accepts in each field. A rule with more than BOXES_MAX
  * (two long lists of ports) has fewer and larger ones instead.
  */
-#include "rule_boxes.h"
+#include "policy/rule_boxes.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "level.h"
-#include "ranges.h"
-#include "units.h"
-#include "while.h"
+#include "base/units.h"
+#include "policy/level.h"
+#include "policy/ranges.h"
+#include "policy/while.h"
 
 #define BOXES_MAX 64
 #define CUBES_MAX 16 /* `not flags` of eight, and `not syn` */

@@ -3,9 +3,9 @@
 #ifndef RLCTL_RULE_BOXES_H
 #define RLCTL_RULE_BOXES_H
 
-#include "asked.h"
-#include "box.h"
-#include "policy.h"
+#include "policy/asked.h"
+#include "policy/box.h"
+#include "policy/policy.h"
 
 /* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,
  * and sets and alarms of which nothing is known. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sets of a policy: model to text, and which rules name them. */
-#include "set.h"
+#include "policy/set.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "named.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/named.h"
 
 static int put_duration(char *buf, size_t size, const char *word, uint64_t ns)
 {

@@ -3,7 +3,7 @@
 #ifndef RLCTL_POLICY_SET_H
 #define RLCTL_POLICY_SET_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define SET_TEXT_MAX (RL_SET_NAME_MAX + RL_SET_PATH_MAX + RL_SET_PICK_MAX + RL_COMMENT_MAX + 128)
 

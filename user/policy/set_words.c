@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "named.h"
-#include "parser.h"
-#include "policy.h"
-#include "set.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/named.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
+#include "policy/set.h"
 
 #define NOT_GIVEN 255 /* a length: the default is that of the source, which may follow */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The size of a bucket or queue: its range and its default. */
 
-#include "parser.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/parser.h"
 
 #define SEGMENTS_BYTES 73728 /* largest GSO packet at tc: 64 KiB of data, and its headers */
 #define REFILL_MAX_NS  (9 * 365 * NS_PER_DAY)

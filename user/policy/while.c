@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "while.h"
+#include "policy/while.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef RLCTL_POLICY_WHILE_H
 #define RLCTL_POLICY_WHILE_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 enum alarm_is { ALARM_IS_OFF, ALARM_IS_ON, ALARM_IS_UNKNOWN };
 

@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "parser.h"
-#include "policy.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
 
 #define WORD_SHOWN_MAX 40 /* bytes of a word that a message quotes */
 #define QUOTED_MAX     (WORD_SHOWN_MAX * 4 + 8)

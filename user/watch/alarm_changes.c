@@ -2,7 +2,7 @@
 /* Which alarms went on or off between two readings: by their names, their numbers of changes and
  * their states. */
 
-#include "alarm_changes.h"
+#include "watch/alarm_changes.h"
 
 #include <errno.h>
 #include <string.h>

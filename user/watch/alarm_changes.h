@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "alarms.h"
+#include "kernel/state/alarms.h"
 
 /* Begins with zeros. */
 struct alarm_changes {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Alarms as text for people. */
 
-#include "alarm_text.h"
+#include "watch/alarm_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
 
 void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm)
 {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "alarms.h"
-#include "clock.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "kernel/state/alarms.h"
 
 /* "12,345 packets/s", "98,304 bytes/s" or "786,432 bits/s": as the alarm's rates are written. */
 void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm);

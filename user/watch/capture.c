@@ -3,7 +3,7 @@
  * to nanoseconds.
  */
 
-#include "capture.h"
+#include "watch/capture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture_link.h"
-#include "captured.h"
-#include "lazy_pcap.h"
-#include "message.h"
-#include "units.h"
+#include "base/captured.h"
+#include "base/lazy_pcap.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "watch/capture_link.h"
 
 #define BUFFER_BYTES (CAPTURED_MAX - ETH_HLEN)
 #define SECONDS_MAX  (INT64_MAX / (int64_t)NS_PER_SECOND)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "captured.h"
+#include "base/captured.h"
 
 /* Most bytes of a packet, its Ethernet header included. */
 #define CAPTURED_MAX ((1u << 18) + 14)

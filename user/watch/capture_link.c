@@ -3,7 +3,7 @@
  * at least as many bytes as its row in `links` has.
  */
 
-#include "capture_link.h"
+#include "watch/capture_link.h"
 
 #include <linux/if_ether.h>
 #include <stddef.h>

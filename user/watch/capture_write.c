@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Captures through libpcap's dump functions. */
 
-#include "capture_write.h"
+#include "watch/capture_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "captured.h"
-#include "file_link.h"
-#include "lazy_pcap.h"
-#include "message.h"
-#include "units.h"
+#include "base/captured.h"
+#include "base/file_link.h"
+#include "base/lazy_pcap.h"
+#include "base/message.h"
+#include "base/units.h"
 
 struct capture_writer {
 	const char *name; /* for messages */

@@ -2,7 +2,7 @@
 /* Stations and pairs of addresses are counted in tables in which the first of a slot keeps it: what
  * finds its slot taken counts for neither direction.
  */
-#include "direction.h"
+#include "watch/direction.h"
 
 #include <stdlib.h>
 #include <string.h>

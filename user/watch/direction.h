@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "captured.h"
+#include "base/captured.h"
 
 struct directions;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Estimates from samples. Doubles: their rounding is far below every error here. */
 
-#include "estimate.h"
+#include "watch/estimate.h"
 
 #include <math.h>
 

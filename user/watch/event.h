@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
 
 /* X(NAME, "word in JSON") */

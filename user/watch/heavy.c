@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The heaviest sources. */
-#include "heavy.h"
+#include "watch/heavy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define LEN4 32
 #define LEN6 64

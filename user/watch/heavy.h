@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash.h"
+#include "base/hash.h"
 #include "rlctl_abi.h"
 
 #define HEAVY_MAX   8192

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds sources at a limit in the hot table, from a sample of the packets that limits drop. */
 
-#include "limited.h"
+#include "watch/limited.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
-#include "hash.h"
-#include "message.h"
-#include "source_packet.h"
-#include "units.h"
-#include "watch.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "kernel/state/source_packet.h"
+#include "kernel/watch/watch.h"
 
 #define RATE    2000u /* packets a second */
 #define WAIT_MS 100   /* a watch is to be polled at least once a second */

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "instance.h"
-#include "policy.h"
-#include "source_entry.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/source_entry.h"
+#include "policy/policy.h"
 
 /* Does a limit of the policy, or this one (NULL: any), keep states there? */
 bool limited_is_hot(const struct instance *instance, const struct policy *policy,

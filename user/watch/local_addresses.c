@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A list is searched: 64 comparisons are less than a call of the kernel. */
-#include "local_addresses.h"
+#include "watch/local_addresses.h"
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define IPV4_AT             12 /* of a mapped address */
 #define IPV4_MULTICAST      0xe0

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "local_packet.h"
+#include "watch/local_packet.h"
 
 #define LOCAL_ADDRESSES_MAX 64
 

@@ -2,7 +2,7 @@
 /* The data path's parser, built for the host, finds the headers: what it calls malformed has none
  * here either.
  */
-#include "local_packet.h"
+#include "watch/local_packet.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 /* The constants of a program that simulate loads. */
 enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = true };
 
-#include "packet.h"
+#include "packet/packet.h"
 
 #define ICMP_ECHO_REQUEST   8
 #define ICMP_ECHO_REPLY     0

@@ -2,16 +2,16 @@
 /* Two tables of conversations: OURS and THEIRS (local_stack.h). uthash keeps them in the order in
  * which they were put in; one with packets is put in again, at most once a second.
  */
-#include "local_stack.h"
+#include "watch/local_stack.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "local_tcp.h"
-#include "local_udp.h"
-#include "units.h"
+#include "base/hash.h"
+#include "base/units.h"
+#include "watch/local_tcp.h"
+#include "watch/local_udp.h"
 
 #define FRESH_NS NS_PER_SECOND
 /* How long a port from which the machine has sent is taken as bound. */

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "local_packet.h"
-#include "local_proof.h"
+#include "watch/local_packet.h"
+#include "watch/local_proof.h"
 
 #define LOCAL_CONVERSATIONS_MAX (1u << 18) /* about 200 bytes each */
 

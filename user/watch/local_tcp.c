@@ -5,9 +5,9 @@
  * socket if the program has closed it, but is one if that has only shut down its own direction, the
  * socket is closed until the machine acknowledges more data.
  */
-#include "local_tcp.h"
+#include "watch/local_tcp.h"
 
-#include "units.h"
+#include "base/units.h"
 
 /* The longest wait for the answer to a SYN, with tcp_syn_retries=6. */
 #define SYN_WAIT_NS (64 * NS_PER_SECOND)

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "local_packet.h"
-#include "local_proof.h"
+#include "watch/local_packet.h"
+#include "watch/local_proof.h"
 
 /* The kernel's states of the same names; OPEN is all others that a full socket may have, which the
  * fields below tell apart. */

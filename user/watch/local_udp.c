@@ -7,9 +7,9 @@
  * the peer's packet, but the capture has what the machine sent after it, that is an answer, which
  * would not have been sent, if the machine's port is the lower one.
  */
-#include "local_udp.h"
+#include "watch/local_udp.h"
 
-#include "units.h"
+#include "base/units.h"
 
 #define COUNTS_NS NS_PER_MINUTE
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A conversation without a connection (UDP, ICMP echo), by who sent first: bpf/asked.h, without
- * what that may forget. Pure.
+/* A conversation without a connection (UDP, ICMP echo), by who sent first: bpf/proof/asked.h,
+ * without what that may forget. Pure.
  */
 #ifndef RLCTL_LOCAL_UDP_H
 #define RLCTL_LOCAL_UDP_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "local_packet.h"
-#include "local_proof.h"
+#include "watch/local_packet.h"
+#include "watch/local_proof.h"
 
 struct local_udp {
 	uint64_t ours_ns, theirs_ns; /* the latest packet in which that side counts as the first */

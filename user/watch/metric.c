@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples in Prometheus' text format. */
 
-#include "metric.h"
+#include "watch/metric.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "hook_names.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "kernel/attach/hook_names.h"
 
 uint64_t number_at(const void *object, size_t offset)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "scraped.h"
+#include "watch/scraped.h"
 
 struct metric;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples of metrics by alarm. */
 
-#include "metric_alarms.h"
+#include "watch/metric_alarms.h"
 
-#include "alarms.h"
-#include "stats.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/stats.h"
 
 static void alarm_begin(struct page *page, const struct scraped *scraped,
 			const struct alarm_now *alarm)

@@ -4,7 +4,7 @@
 #ifndef RLCTL_METRIC_ALARMS_H
 #define RLCTL_METRIC_ALARMS_H
 
-#include "metric.h"
+#include "watch/metric.h"
 
 void alarm_on_samples(struct page *page, const struct scraped *scraped);
 void alarm_change_samples(struct page *page, const struct scraped *scraped);

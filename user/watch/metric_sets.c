@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples of metrics by set. */
 
-#include "metric_sets.h"
+#include "watch/metric_sets.h"
 
-#include "stats.h"
+#include "kernel/state/stats.h"
 
 void set_samples(struct page *page, const struct scraped *scraped)
 {

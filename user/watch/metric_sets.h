@@ -3,7 +3,7 @@
 #ifndef RLCTL_METRIC_SETS_H
 #define RLCTL_METRIC_SETS_H
 
-#include "metric.h"
+#include "watch/metric.h"
 
 /* The number in the set_stats of each set. */
 void set_samples(struct page *page, const struct scraped *scraped);

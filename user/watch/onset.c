@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "onset.h"
+#include "watch/onset.h"
 
 #define MASK ((1u << ONSET_TENTHS) - 1)
 

@@ -3,7 +3,7 @@
  * metric must be adjacent, so all instances are read before the first line is written.
  */
 
-#include "prometheus.h"
+#include "watch/prometheus.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,21 +11,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
-#include "hook_names.h"
-#include "instance.h"
-#include "message.h"
-#include "metric.h"
-#include "metric_alarms.h"
-#include "metric_sets.h"
-#include "names.h"
-#include "open.h"
-#include "policy.h"
-#include "policy_read.h"
-#include "source_list.h"
-#include "stats.h"
-#include "text.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/state/source_list.h"
+#include "kernel/state/stats.h"
+#include "policy/names.h"
+#include "policy/policy.h"
+#include "watch/metric.h"
+#include "watch/metric_alarms.h"
+#include "watch/metric_sets.h"
 
 /* ---- reading ---- */
 

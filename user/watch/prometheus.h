@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "instance.h"
-#include "scraped.h"
+#include "kernel/instance/instance.h"
+#include "watch/scraped.h"
 
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "quota.h"
+#include "watch/quota.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
 
 #define STEP_NS (NS_PER_SECOND / QUOTA_RATE)
 

@@ -4,7 +4,7 @@
 #ifndef RLCTL_WATCH_QUOTA_H
 #define RLCTL_WATCH_QUOTA_H
 
-#include "event.h"
+#include "watch/event.h"
 
 #define QUOTA_RATE 20
 

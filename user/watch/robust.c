@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Doubles: their rounding is far below what the values are known to. */
-#include "robust.h"
+#include "watch/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

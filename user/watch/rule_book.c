@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The policy in force, and its rules by slot. */
-#include "rule_book.h"
+#include "watch/rule_book.h"
 
-#include "instance.h"
-#include "policy.h"
-#include "policy_read.h"
-#include "set_live.h"
-#include "units.h"
+#include "base/units.h"
+#include "kernel/instance/instance.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/sets/set_live.h"
+#include "policy/policy.h"
 
 void rule_book_init(struct rule_book *book, const struct instance *instance)
 {

@@ -3,9 +3,9 @@
 #ifndef RLCTL_RULE_BOOK_H
 #define RLCTL_RULE_BOOK_H
 
-#include "instance.h"
-#include "member.h"
-#include "policy.h"
+#include "kernel/instance/instance.h"
+#include "policy/member.h"
+#include "policy/policy.h"
 
 /* The policy in force; read again if it changed. */
 struct rule_book {

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "instance.h"
-#include "stats.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/stats.h"
 
 /* Which rules have metrics of their own. The counts of the others are in the totals by reason; it
  * is not summed up here, because a sum over rules falls when one of them is removed. */

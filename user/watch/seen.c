@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The current second of a series is in the table; the cells hold those before it, in any order, and
  * some of them twice, until they are settled. */
-#include "seen.h"
+#include "watch/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "units.h"
+#include "base/hash.h"
+#include "base/units.h"
 
 #define FEW_PACKETS   3  /* of a source that may be forgotten, */
 #define FORGET_AFTER  10 /* so many seconds later */

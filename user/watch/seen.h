@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "estimate.h"
+#include "watch/estimate.h"
 
 #define SEEN_SERIES_MAX (1u << 17)
 #define SEEN_CELLS_MAX  (1u << 22)

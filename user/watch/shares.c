@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "shares.h"
+#include "watch/shares.h"
 
 #include <string.h>
 

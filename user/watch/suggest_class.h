@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "robust.h"
+#include "watch/robust.h"
 
 #define SUGGEST_EPISODES 4   /* bursts that came as often belong to the service */
 #define SUGGEST_BLOCK    10u /* seconds */

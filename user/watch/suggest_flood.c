@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* First the seconds in which all together sent unlike the rest are left out, then the sources that
  * did so in their fullest second. */
-#include "suggest_flood.h"
+#include "watch/suggest_flood.h"
 
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define REFERENCE_PACKETS 10 /* a source with fewer says nothing of what sources send */
 

@@ -3,7 +3,7 @@
 #ifndef RLCTL_SUGGEST_FLOOD_H
 #define RLCTL_SUGGEST_FLOOD_H
 
-#include "suggest_sums.h"
+#include "watch/suggest_sums.h"
 
 /* The least limits: below them no flood is told from a client that was not there. */
 extern const struct suggest_limit suggest_least_source, suggest_least_sum;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The traffic that remains without floods: its peaks, the limits that hold them, and how sure they
  * are. */
-#include "suggest_judge.h"
+#include "watch/suggest_judge.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimate.h"
-#include "suggest_flood.h"
-#include "units.h"
+#include "base/units.h"
+#include "watch/estimate.h"
+#include "watch/suggest_flood.h"
 
 const uint32_t suggest_seconds[SUGGEST_WINDOWS] = {1, 10, 60};
 

@@ -3,7 +3,7 @@
 #ifndef RLCTL_SUGGEST_JUDGE_H
 #define RLCTL_SUGGEST_JUDGE_H
 
-#include "suggest_class.h"
+#include "watch/suggest_class.h"
 
 extern const uint32_t suggest_seconds[SUGGEST_WINDOWS];
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which services there are, and whose each cell is. */
-#include "suggest_limits.h"
+#include "watch/suggest_limits.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "suggest_flood.h"
+#include "watch/suggest_flood.h"
 
 #define BUSY_PACKETS   10 /* of a source */
 #define BUSY_SOURCES   2  /* a UDP port above those that clients use has them, if it is a service */

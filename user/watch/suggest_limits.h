@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "seen.h"
-#include "suggest_judge.h"
+#include "watch/seen.h"
+#include "watch/suggest_judge.h"
 
 #define SUGGEST_PORTS       16 /* of TCP, and of UDP, as many as a rule can name */
 #define SUGGEST_PROTOCOLS   8  /* others */

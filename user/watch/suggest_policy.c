@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Suggestions in the policy language. */
-#include "suggest_limits.h"
+#include "watch/suggest_limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "names.h"
-#include "proof.h"
-#include "units.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "policy/proof.h"
 
 /* The ports that have limits of their own: " not dport 22,443". */
 static void others_print(char *buf, size_t size, const struct suggestion *suggestion,

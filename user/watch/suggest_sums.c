@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "suggest_sums.h"
+#include "watch/suggest_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>

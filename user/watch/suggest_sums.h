@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "suggest_class.h"
+#include "watch/suggest_class.h"
 
 /* Sums by second, and scratch space for values. */
 struct sums {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sources or destinations by their address. */
 
-#include "talkers.h"
+#include "watch/talkers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 static struct talker *talker_new(struct talkers *talkers, const uint8_t addr[16])
 {

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "estimate.h"
-#include "hash.h"
-#include "sampler.h"
+#include "base/hash.h"
+#include "kernel/watch/sampler.h"
+#include "watch/estimate.h"
 
 #define TALKER_SLICES 4
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bins that widen. */
-#include "timeline.h"
+#include "watch/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 /* Each is a multiple of the one before it. The last one spans all times of 64 bits. */
 static const uint64_t widths[] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "traits.h"
+#include "watch/traits.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
-#include "rule_book.h"
-#include "units.h"
+#include "base/units.h"
+#include "watch/rule_book.h"
 
 #define SOURCE_LEAST   0.01
 #define VALUE_LEAST    0.1

@@ -3,9 +3,9 @@
 #ifndef RLCTL_WATCH_TRAITS_H
 #define RLCTL_WATCH_TRAITS_H
 
-#include "event.h"
-#include "shares.h"
-#include "sampler.h"
+#include "kernel/watch/sampler.h"
+#include "watch/event.h"
+#include "watch/shares.h"
 
 struct traits {           /* zero-initialised */
 	uint64_t packets; /* that the samples stand for */

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
-#include "device.h"
-#include "doctor.h"
-#include "facts.h"
-#include "instance.h"
-#include "message.h"
-#include "open.h"
-#include "output.h"
-#include "report.h"
-#include "stats.h"
-#include "terminal.h"
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/doctor/doctor.h"
+#include "cli/output/output.h"
+#include "cli/terminal.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/facts.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/report.h"
+#include "kernel/state/stats.h"
 
 struct check_row {
 	struct check check;

@@ -3,10 +3,10 @@
  * settings of the device's network namespace, and the addresses that answers are for. */
 #include <stdio.h>
 
-#include "answers.h"
-#include "doctor.h"
-#include "policy_read.h"
-#include "surroundings.h"
+#include "cli/doctor/doctor.h"
+#include "cli/guard/surroundings.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/proof/answers.h"
 
 uint32_t doctor_uses(const struct doctor *doctor)
 {

@@ -5,16 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device.h"
-#include "doctor.h"
-#include "facts.h"
-#include "features.h"
-#include "hook_names.h"
-#include "object.h"
-#include "program_pins.h"
-#include "trial_record.h"
-#include "uplinks.h"
-#include "xdp.h"
+#include "cli/doctor/doctor.h"
+#include "kernel/attach/features.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program_pins.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/attach/xdp.h"
+#include "kernel/device/device.h"
+#include "kernel/device/uplinks.h"
+#include "kernel/instance/facts.h"
 
 /* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
 #define MTU_IN_ONE_PIECE 3498u

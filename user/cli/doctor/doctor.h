@@ -6,12 +6,12 @@
 #ifndef RLCTL_DOCTOR_H
 #define RLCTL_DOCTOR_H
 
-#include "device.h"
-#include "facts.h"
-#include "features.h"
-#include "instance.h"
-#include "stats.h"
-#include "surroundings.h"
+#include "cli/guard/surroundings.h"
+#include "kernel/attach/features.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/facts.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/stats.h"
 
 /* X(name, "name in the output", "why it matters") */
 #define MACHINE_CHECKS(X)                                                                       \

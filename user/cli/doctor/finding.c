@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpffs.h"
-#include "doctor.h"
-#include "output.h"
+#include "cli/doctor/doctor.h"
+#include "cli/output/output.h"
+#include "kernel/instance/bpffs.h"
 
 static const struct {
 	const char *text, *colour;

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "doctor.h"
-#include "stats.h"
+#include "cli/doctor/doctor.h"
+#include "kernel/state/stats.h"
 
 #define LISTEN_MS 200
 

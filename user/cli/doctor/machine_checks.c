@@ -10,14 +10,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "bpffs.h"
-#include "doctor.h"
-#include "features.h"
-#include "gc.h"
-#include "hook_names.h"
-#include "pins.h"
-#include "text.h"
-#include "unsupported.h"
+#include "base/text.h"
+#include "cli/doctor/doctor.h"
+#include "kernel/attach/features.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/instance/bpffs.h"
+#include "kernel/instance/gc.h"
+#include "kernel/instance/pins.h"
 
 #define BTF_PATH    "/sys/kernel/btf/vmlinux"
 #define AS_ROOT     "sudo rlctl doctor"

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "clock.h"
-#include "doctor.h"
-#include "set.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/doctor/doctor.h"
+#include "policy/set.h"
 
 #define FULL_PERCENT 90
 #define SLACK_NS     (60 * NS_PER_SECOND) /* of a file that comes as it is expected */

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "conntrack.h"
-#include "doctor.h"
-#include "peers.h"
-#include "surroundings.h"
-#include "tcp_sockets.h"
+#include "cli/doctor/doctor.h"
+#include "cli/guard/surroundings.h"
+#include "kernel/attach/conntrack.h"
+#include "kernel/proof/cgroup.h"
+#include "kernel/proof/peers.h"
+#include "kernel/proof/tcp_sockets.h"
 
 static struct surroundings surroundings_of(const struct doctor *doctor)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "event_input.h"
+#include "cli/events/event_input.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "event_program.h"
-#include "output.h"
+#include "cli/events/event_program.h"
+#include "cli/output/output.h"
 
 #define VALUE_MAX    1024 /* of a variable of the environment */
 #define VARIABLE_OWN "EVENT_"

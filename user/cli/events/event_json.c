@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One event as a JSON object. */
-#include "event_json.h"
+#include "cli/events/event_json.h"
 
 #include <math.h>
 #include <netinet/in.h>
 #include <string.h>
 
-#include "hook_names.h"
-#include "output.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "kernel/attach/hook_names.h"
 
 #define VALUE_TEXT_MAX 64
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "event_program.h"
+#include "cli/events/event_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "message.h"
-#include "output.h"
-#include "privilege.h"
+#include "base/message.h"
+#include "base/privilege.h"
+#include "cli/output/output.h"
 
 #define GROUPS_MAX 256
 

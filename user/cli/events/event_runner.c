@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "event_runner.h"
+#include "cli/events/event_runner.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "event_input.h"
-#include "event_json.h"
-#include "event_program.h"
-#include "message.h"
-#include "output.h"
-#include "text.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
+#include "cli/events/event_program.h"
+#include "cli/output/output.h"
 
 #define RESULT_MAX     128
 #define EVENT_NAME_MAX 32 /* of an event, in warnings */

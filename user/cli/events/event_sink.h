@@ -5,7 +5,7 @@
 
 #include <json-c/json.h>
 
-#include "event.h"
+#include "watch/event.h"
 
 /* At most so many bytes has the JSON text of an event, with the NUL. */
 #define EVENT_JSON_MAX 16384

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_input.h"
-#include "event_json.h"
-#include "output.h"
-#include "text.h"
+#include "base/text.h"
+#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
+#include "cli/output/output.h"
 
 static void put_text(FILE *file, const char *text)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The rounds: which instances there are, then what has happened to each. */
-#include "follow.h"
+#include "cli/events/follow.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "choose.h"
-#include "clock.h"
-#include "message.h"
-#include "output.h"
-#include "pins.h"
-#include "signals.h"
-#include "units.h"
-#include "watched_drops.h"
-#include "watched_round.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "cli/events/watched_drops.h"
+#include "cli/events/watched_round.h"
+#include "cli/output/output.h"
+#include "kernel/instance/choose.h"
+#include "kernel/instance/pins.h"
 
 #define ROUND_MS 100
 

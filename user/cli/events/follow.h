@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "event_sink.h"
-#include "instance.h"
+#include "cli/events/event_sink.h"
+#include "kernel/instance/instance.h"
 
 /* Tells the sinks of every event until a signal, or until nobody reads standard output. 0, or < 0
  * after a report. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where journals are, and how they are written. */
-#include "journal.h"
+#include "cli/events/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "change.h"
-#include "clock.h"
-#include "event.h"
-#include "event_json.h"
-#include "event_sink.h"
-#include "journal_place.h"
-#include "output.h"
-#include "text.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/events/event_json.h"
+#include "cli/events/event_sink.h"
+#include "cli/events/journal_place.h"
+#include "cli/output/output.h"
+#include "kernel/instance/change.h"
+#include "watch/event.h"
 
 /* ---- files */
 

@@ -11,7 +11,7 @@
 
 #include <json-c/json.h>
 
-#include "instance.h"
+#include "kernel/instance/instance.h"
 
 #define JOURNAL_MAX (256u << 10)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A folder is named after the inode of the network namespace, by which the pins are named, and
  * after its cookie, for another namespace may get the inode of one that is gone. */
-#include "journal_place.h"
+#include "cli/events/journal_place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpffs.h"
-#include "liveness.h"
+#include "kernel/instance/bpffs.h"
+#include "kernel/instance/liveness.h"
 
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600

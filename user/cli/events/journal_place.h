@@ -3,7 +3,7 @@
 #ifndef RLCTL_JOURNAL_PLACE_H
 #define RLCTL_JOURNAL_PLACE_H
 
-#include "instance.h"
+#include "kernel/instance/instance.h"
 
 #define JOURNAL_FOLDER   "/run/rlctl"
 #define JOURNAL_PATH_MAX (2 * INSTANCE_PATH_MAX)

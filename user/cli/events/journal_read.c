@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event_sink.h"
-#include "journal.h"
-#include "journal_place.h"
-#include "message.h"
-#include "pins.h"
-#include "selection.h"
+#include "base/message.h"
+#include "cli/events/event_sink.h"
+#include "cli/events/journal.h"
+#include "cli/events/journal_place.h"
+#include "kernel/instance/pins.h"
+#include "kernel/instance/selection.h"
 
 struct reading {
 	const struct target *target;

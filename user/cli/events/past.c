@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of the journals, and beside them those that the maps of the kernel prove and no journal
  * has. */
-#include "past.h"
+#include "cli/events/past.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "alarms.h"
-#include "clock.h"
-#include "event_input.h"
-#include "event_json.h"
-#include "journal.h"
-#include "message.h"
-#include "open.h"
-#include "output.h"
-#include "policy_read.h"
-#include "source_list.h"
-#include "state_output.h"
-#include "text.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
+#include "cli/events/journal.h"
+#include "cli/output/output.h"
+#include "cli/output/state_output.h"
+#include "kernel/instance/open.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/source_list.h"
 
 #define BANS_MAX 1000u            /* of an instance that are told */
 #define SAME_NS  (50 * NS_PER_MS) /* a ban's end that was computed twice differs by less */

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "event_sink.h"
-#include "instance.h"
+#include "cli/events/event_sink.h"
+#include "kernel/instance/instance.h"
 
 /* Tells the sink of the events in the journals and of what the maps tell now: since when an
  * instance is attached, which alarms are on, which bans are in force. In the order of time. 0, or

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "program_sink.h"
+#include "cli/events/program_sink.h"
 
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "event_runner.h"
-#include "privilege.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "base/units.h"
+#include "cli/events/event_runner.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND)
 

@@ -3,8 +3,8 @@
 #ifndef RLCTL_PROGRAM_SINK_H
 #define RLCTL_PROGRAM_SINK_H
 
-#include "cmd.h"
-#include "event_sink.h"
+#include "cli/cmd.h"
+#include "cli/events/event_sink.h"
 
 /* Reads --exec, --user, --exec-max, --exec-timeout and the words behind `--`, and checks the
  * program; raises the privileges that it needs to run as another user. Without --exec, out->tell is

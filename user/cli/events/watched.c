@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The queue of events that wait, and how they are told. */
-#include "watched.h"
+#include "cli/events/watched.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "event_json.h"
-#include "journal.h"
-#include "output.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/events/event_json.h"
+#include "cli/events/journal.h"
+#include "cli/output/output.h"
 
 uint64_t realtime_of(uint64_t monotonic_ns)
 {

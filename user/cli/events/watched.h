@@ -5,16 +5,16 @@
 #ifndef RLCTL_WATCHED_H
 #define RLCTL_WATCHED_H
 
-#include "alarm_changes.h"
-#include "event.h"
-#include "event_sink.h"
-#include "traits.h"
-#include "instance.h"
-#include "onset.h"
-#include "policy.h"
-#include "quota.h"
-#include "rule_counters.h"
-#include "watch.h"
+#include "cli/events/event_sink.h"
+#include "kernel/instance/instance.h"
+#include "kernel/policy/rule_counters.h"
+#include "kernel/watch/watch.h"
+#include "policy/policy.h"
+#include "watch/alarm_changes.h"
+#include "watch/event.h"
+#include "watch/onset.h"
+#include "watch/quota.h"
+#include "watch/traits.h"
 
 #define WATCHED_QUEUE   128          /* events that wait */
 #define WATCHED_DROPS   64           /* rules that drop at a time */

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bans that begin and end. New ones take the seats behind the hand (bpf/ban.h), so those are read
- * first, and all others in turn: a ban that was renewed, or forgiven, is seen once its turn comes.
- * A round reads a bounded number of seats, and none where nothing is banned and nothing dropped. */
+/* Bans that begin and end. New ones take the seats behind the hand (bpf/limit/ban.h), so those are
+ * read first, and all others in turn: a ban that was renewed, or forgiven, is seen once its turn
+ * comes. A round reads a bounded number of seats, and none where nothing is banned and nothing
+ * dropped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bans.h"
-#include "clock.h"
-#include "output.h"
-#include "state_output.h"
-#include "text.h"
-#include "units.h"
-#include "watched_bans.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/watched_bans.h"
+#include "cli/output/output.h"
+#include "cli/output/state_output.h"
+#include "kernel/state/bans.h"
 
 #define SEATS_READ  1024u           /* at once */
 #define SWEEP_SEATS 4096u           /* in a round */

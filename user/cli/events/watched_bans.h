@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_BANS_H
 #define RLCTL_WATCHED_BANS_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 void watched_bans_poll(struct watched *w, uint64_t now_ns);
 void watched_bans_clear(struct watched *w);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "names.h"
-#include "output.h"
-#include "stats.h"
-#include "text.h"
-#include "units.h"
-#include "watched_drops.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/watched_drops.h"
+#include "cli/output/output.h"
+#include "kernel/state/stats.h"
+#include "policy/names.h"
 
 #define READ_SHARE 20 /* of a CPU is spent on reading counters at most: one part in so many */
 

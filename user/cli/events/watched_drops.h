@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_DROPS_H
 #define RLCTL_WATCHED_DROPS_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 /* 0 or < 0; reports. */
 int watched_drops_poll(struct watched *w, uint64_t now_ns);

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alarm.h"
-#include "clock.h"
-#include "policy_read.h"
-#include "trial_record.h"
-#include "units.h"
-#include "watched_drops.h"
-#include "watched_policy.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/events/watched_drops.h"
+#include "cli/events/watched_policy.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/policy/policy_read.h"
+#include "policy/alarm.h"
 
 #define READ_SHARE 10 /* of a CPU is spent on reading the policy at most: one part in so many */
 

@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_POLICY_H
 #define RLCTL_WATCHED_POLICY_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 /* 0, -ENODEV or another negative errno; reports. */
 int watched_policy_poll(struct watched *w, uint64_t now_ns);

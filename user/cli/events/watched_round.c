@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opens an instance to look for its events, and looks in each round. */
-#include "watched_round.h"
+#include "cli/events/watched_round.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "find.h"
-#include "fleet_maps.h"
-#include "journal.h"
-#include "open.h"
-#include "output.h"
-#include "program.h"
-#include "units.h"
-#include "watched_bans.h"
-#include "watched_drops.h"
-#include "watched_policy.h"
-#include "watched_samples.h"
-#include "watched_state.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/events/journal.h"
+#include "cli/events/watched_bans.h"
+#include "cli/events/watched_drops.h"
+#include "cli/events/watched_policy.h"
+#include "cli/events/watched_samples.h"
+#include "cli/events/watched_state.h"
+#include "cli/output/output.h"
+#include "kernel/attach/program.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/open.h"
+#include "kernel/maps/fleet_maps.h"
 
 #define LOOK_NS  NS_PER_SECOND        /* whether the program is still on the device */
 #define YOUNG_NS (10 * NS_PER_SECOND) /* since it was attached */

@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_ROUND_H
 #define RLCTL_WATCHED_ROUND_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 /* Opens the instance pinned at path. All that is there is known, but for the bans and alarms of one
  * that `is_new`, attached just now: they are told in the next round. Silent. */

@@ -3,9 +3,9 @@
  * only while a rule drops, or an alarm is about to go on: in peace packets find nobody watching. */
 #include <string.h>
 
-#include "names.h"
-#include "units.h"
-#include "watched_samples.h"
+#include "base/units.h"
+#include "cli/events/watched_samples.h"
+#include "policy/names.h"
 
 #define SAMPLE_RATE 1000u               /* a second, of what is dropped, and of what passes */
 #define LINGER_NS   (5 * NS_PER_SECOND) /* the place is kept for so long */

@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_SAMPLES_H
 #define RLCTL_WATCHED_SAMPLES_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 void watched_samples_poll(struct watched *w, uint64_t now_ns);
 void watched_samples_close(struct watched *w);

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
-#include "fleet_maps.h"
-#include "sets.h"
-#include "text.h"
-#include "units.h"
-#include "watched_state.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/watched_state.h"
+#include "kernel/maps/fleet_maps.h"
+#include "kernel/sets/sets.h"
 
 #define FULL_PAUSE_NS                                                              \
 	(10 * NS_PER_SECOND) /* a set that refused nothing for so long may be told \

@@ -3,7 +3,7 @@
 #ifndef RLCTL_WATCHED_STATE_H
 #define RLCTL_WATCHED_STATE_H
 
-#include "watched.h"
+#include "cli/events/watched.h"
 
 void watched_state_poll(struct watched *w, uint64_t now_ns);
 

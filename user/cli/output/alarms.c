@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Alarms as JSON, whose keys are stable, and as tables. */
 
-#include "alarms_output.h"
+#include "cli/output/alarms_output.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "alarm_text.h"
-#include "output.h"
-#include "text.h"
+#include "base/text.h"
+#include "cli/output/output.h"
+#include "watch/alarm_text.h"
 
 struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount)
 {

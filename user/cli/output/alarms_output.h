@@ -5,9 +5,9 @@
 
 #include <json-c/json.h>
 
-#include "alarms.h"
-#include "clock.h"
-#include "output.h"
+#include "base/clock.h"
+#include "cli/output/output.h"
+#include "kernel/state/alarms.h"
 
 /* An amount of what the alarm counts: {"packets"} or {"bytes"}. */
 struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount);

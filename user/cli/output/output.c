@@ -3,7 +3,7 @@
  * device cannot control the terminal.
  */
 
-#include "output.h"
+#include "cli/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h"
-#include "policy.h"
-#include "text.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "policy/policy.h"
 
 #define SHOWN_BEFORE 70 /* bytes of an erroneous line shown before and after the caret */
 #define SHOWN_AFTER  30

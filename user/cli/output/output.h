@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <json-c/json.h>
 
-#include "policy.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
 
 /* Global options. */

@@ -9,16 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "alarm_text.h"
-#include "alarms_output.h"
-#include "hook_names.h"
-#include "names.h"
-#include "output.h"
-#include "policy.h"
-#include "rule_book.h"
-#include "sample_output.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/alarms_output.h"
+#include "cli/output/output.h"
+#include "cli/output/sample_output.h"
+#include "kernel/attach/hook_names.h"
+#include "policy/names.h"
+#include "policy/policy.h"
+#include "watch/alarm_text.h"
+#include "watch/rule_book.h"
 
 #define MAC_TEXT_MAX 18
 

@@ -3,9 +3,9 @@
 #ifndef RLCTL_SAMPLE_OUTPUT_H
 #define RLCTL_SAMPLE_OUTPUT_H
 
-#include "alarms.h"
-#include "rule_book.h"
-#include "sampler.h"
+#include "kernel/state/alarms.h"
+#include "kernel/watch/sampler.h"
+#include "watch/rule_book.h"
 
 /* Prints one line or one JSON object to stdout. */
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns,

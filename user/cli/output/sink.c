@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h"
-#include "output.h"
-#include "progress.h"
+#include "base/message.h"
+#include "cli/output/output.h"
+#include "cli/progress.h"
 
 /* One line, prefixed with the name of the program. */
 static void line_print(const char *text)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Keys of states and bans as text, and their fields in records. */
-#include "state_output.h"
+#include "cli/output/state_output.h"
 
 #include <stdio.h>
 
 #include "algorithm/key_parts.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
 
 /* An address and a port, if they are parts of the key, behind a word. */
 static size_t side_print(char *out, size_t used, const char *word, const char *addr, int port)

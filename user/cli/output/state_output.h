@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#include "output.h"
-#include "policy.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "kernel/state/source_entry.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "source_entry.h"
-#include "units.h"
 
 #define KEY_TEXT_MAX (3 * PREFIX_TEXT_MAX)
 

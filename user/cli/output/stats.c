@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of an instance as JSON, whose keys are stable, and as tables. */
 
-#include "stats.h"
+#include "kernel/state/stats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "alarms_output.h"
-#include "hook_names.h"
-#include "instance.h"
-#include "names.h"
-#include "output.h"
-#include "policy.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/alarms_output.h"
+#include "cli/output/output.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/instance.h"
+#include "policy/names.h"
+#include "policy/policy.h"
 
 struct json_object *json_instance(const struct instance *instance)
 {

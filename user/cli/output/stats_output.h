@@ -3,8 +3,8 @@
 #ifndef RLCTL_STATS_OUTPUT_H
 #define RLCTL_STATS_OUTPUT_H
 
-#include "instance.h"
-#include "stats.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/stats.h"
 
 /* The names of RL_PRESSURES. */
 extern const char *const pressure_names[];

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-#include "text.h"
+#include "base/text.h"
+#include "cli/output/output.h"
 
 #define COLUMN_GAP 2
 

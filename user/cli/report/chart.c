@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Drawings over time. Coordinates are in tenths of a unit, so that no number needs a locale. */
-#include "chart.h"
+#include "cli/report/chart.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "html.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/report/html.h"
 
 #define PLOT_HEIGHT  250u
 #define PLOT_TOP     8u

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "record.h"
-#include "timeline.h"
+#include "cli/report/record.h"
+#include "watch/timeline.h"
 
 #define CHART_WIDE   960u
 #define CHART_NARROW 340u

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pieces of a page. */
-#include "html.h"
+#include "cli/report/html.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#include "parser.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/parser.h"
 
 /* One byte of plain text. */
 static void put_plain(FILE *out, char c)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The page as a whole. */
-#include "page.h"
+#include "cli/report/page.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chart.h"
-#include "html.h"
-#include "message.h"
-#include "names.h"
-#include "page_parts.h"
-#include "save_file.h"
-#include "style.h"
-#include "text.h"
-#include "units.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/policy/save_file.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
+#include "cli/report/style.h"
+#include "policy/names.h"
 
 /* ---- facts */
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "record.h"
+#include "cli/report/record.h"
 
 struct page {
 	const struct record *record;

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chart.h"
-#include "html.h"
-#include "names.h"
-#include "page_parts.h"
-#include "simulate_against.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
+#include "cli/simulate/simulate_against.h"
+#include "policy/names.h"
 
 #define DIFFERENCES_SHOWN 50
 #define SOURCES_SHOWN     20

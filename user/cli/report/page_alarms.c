@@ -2,10 +2,10 @@
 /* Alarms: when each was on. */
 #include <inttypes.h>
 
-#include "html.h"
-#include "page_parts.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
 
 static void span_put(FILE *out, const struct alarm_record *alarms, const struct alarm_span *span)
 {

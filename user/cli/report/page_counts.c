@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "chart.h"
-#include "html.h"
-#include "names.h"
-#include "output.h"
-#include "page_parts.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
+#include "policy/names.h"
 
 #define RULES_SHOWN 100
 

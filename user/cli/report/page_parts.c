@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Helpers that several parts of a page use. */
-#include "page_parts.h"
+#include "cli/report/page_parts.h"
 
-#include "instance.h"
-#include "simulation.h"
+#include "kernel/instance/instance.h"
+#include "kernel/simulation.h"
 
 void side_rule_words(const struct record_side *side, const struct rule *rule,
 		     char words[RULE_TEXT_MAX])

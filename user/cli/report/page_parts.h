@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "record.h"
+#include "cli/report/record.h"
 
 struct page; /* page.h */
 

@@ -2,10 +2,10 @@
 /* The heaviest sources, and those that were there before drops began. */
 #include <inttypes.h>
 
-#include "chart.h"
-#include "html.h"
-#include "page_parts.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
 
 #define SOURCES_SHOWN 20
 

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "chart.h"
-#include "html.h"
-#include "names.h"
-#include "page_parts.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/report/chart.h"
+#include "cli/report/html.h"
+#include "cli/report/page_parts.h"
+#include "policy/names.h"
 
 /* The cause that dropped most: a rule, else a reason that no rule has. */
 struct stopper {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Collects what a report says. Rules count in the kernel, where a packet may count for several of
  * them; what they have counted is read whenever a bin ends. */
-#include "record.h"
+#include "cli/report/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "local_packet.h"
-#include "message.h"
-#include "names.h"
-#include "units.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "policy/names.h"
+#include "watch/local_packet.h"
 
 static int out_of_room(void)
 {

@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "alarms.h"
-#include "captured.h"
-#include "heavy.h"
-#include "policy.h"
+#include "base/captured.h"
+#include "kernel/policy/rule_counters.h"
+#include "kernel/simulation.h"
+#include "kernel/state/alarms.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "rule_counters.h"
-#include "simulation.h"
-#include "timeline.h"
+#include "watch/heavy.h"
+#include "watch/timeline.h"
 
 /* The policy, and with --against the other one. */
 #define RECORD_SIDES 2

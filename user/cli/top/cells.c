@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A snapshot as text: the cells of a row, which columns there is room for, and the lines above. */
 
-#include "top.h"
+#include "cli/top/top.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "policy.h"
-#include "text.h"
-#include "units.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/policy.h"
 
 #define COLUMN_ROW(id, name_, right_) {name_, right_},
 const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A child runs the verb, since that prints and may end the process. */
 
-#include "deny.h"
+#include "cli/top/deny.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "hook_names.h"
-#include "text.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/attach/hook_names.h"
 
 /* `--` is in front: the words are no options. */
 static int verb_run(const struct top *top, const char *prefix, const char *time)

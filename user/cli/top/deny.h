@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "top.h"
+#include "cli/top/top.h"
 
 /* Runs `rlctl rule add PREFIX deny for TIME` for the instance, in a process without a terminal, so
  * that its guard of the SSH session refuses rather than asks. The command and all that it said are

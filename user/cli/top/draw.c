@@ -2,7 +2,7 @@
 /* Draws a snapshot. All text is made here or printed by units.c and policy.c: no byte of a packet
  * and no foreign name reaches the terminal unescaped.
  */
-#include "draw.h"
+#include "cli/top/draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
-#include "alarm_text.h"
-#include "hook_names.h"
-#include "output.h"
-#include "policy.h"
-#include "top.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/top/top.h"
+#include "kernel/attach/hook_names.h"
+#include "policy/policy.h"
+#include "watch/alarm_text.h"
 
 #define HEAD 4 /* lines of totals */
 #define KEYS "q quit  Tab view  dpba sort  / filter  r rule  x deny  f forget  n next  h help"

@@ -5,8 +5,8 @@
 #ifndef RLCTL_DRAW_H
 #define RLCTL_DRAW_H
 
-#include "top.h"
-#include "units.h"
+#include "base/units.h"
+#include "cli/top/top.h"
 
 enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM, MODE_DENY };
 enum pair { PAIR_DROPPED = 1, PAIR_BANNED, PAIR_MESSAGE };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of all rules at one moment, found by their id: a policy may change between two. */
 
-#include "rules.h"
+#include "cli/top/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
-#include "output.h"
-#include "rule_counters.h"
+#include "base/clock.h"
+#include "cli/output/output.h"
+#include "kernel/policy/rule_counters.h"
 
 static int count_compare(const void *a, const void *b)
 {

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "instance.h"
-#include "policy.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "talkers.h"
+#include "watch/talkers.h"
 
 /* The counters of a rule that has this counter_id. */
 struct rule_count {

@@ -13,19 +13,19 @@
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
-#include "clock.h"
-#include "message.h"
-#include "output.h"
-#include "policy.h"
-#include "policy_read.h"
-#include "deny.h"
-#include "draw.h"
-#include "signals.h"
-#include "source.h"
-#include "source_forgive.h"
-#include "terminal.h"
-#include "top.h"
-#include "units.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/terminal.h"
+#include "cli/top/deny.h"
+#include "cli/top/draw.h"
+#include "cli/top/top.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/state/source.h"
+#include "kernel/state/source_forgive.h"
+#include "policy/policy.h"
 
 #define TURN_NS  NS_PER_SECOND
 #define FIRST_NS (300 * NS_PER_MS)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One snapshot as text and as JSON, whose keys are stable. */
 
-#include "snapshot.h"
+#include "cli/top/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alarm_text.h"
-#include "alarms_output.h"
-#include "hook_names.h"
-#include "instance.h"
-#include "output.h"
-#include "policy.h"
-#include "stats_output.h"
-#include "talkers.h"
-#include "top.h"
+#include "cli/output/alarms_output.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "cli/top/top.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
+#include "watch/alarm_text.h"
+#include "watch/talkers.h"
 
 /* ---- text */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <json-c/json.h>
 
-#include "top.h"
+#include "cli/top/top.h"
 
 /* To stdout; `headed`: below a line that names the instance. */
 void snapshot_print(const struct top *top, bool headed);

@@ -3,7 +3,7 @@
  * under the deciding rule of the first sources.
  */
 
-#include "top.h"
+#include "cli/top/top.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,20 +12,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "alarm_changes.h"
-#include "instance.h"
-#include "message.h"
-#include "names.h"
-#include "output.h"
-#include "policy.h"
-#include "rule_book.h"
-#include "source_packet.h"
-#include "stats.h"
-#include "talkers.h"
-#include "text.h"
-#include "units.h"
-#include "clock.h"
-#include "watch.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/source_packet.h"
+#include "kernel/state/stats.h"
+#include "kernel/watch/watch.h"
+#include "policy/names.h"
+#include "policy/policy.h"
+#include "watch/alarm_changes.h"
+#include "watch/rule_book.h"
+#include "watch/talkers.h"
 
 #define BIT(name) (1u << COLUMN_##name)
 #define ALL       ((1u << TOP_COLUMN_COUNT) - 1)

@@ -5,16 +5,16 @@
 #ifndef RLCTL_TOP_H
 #define RLCTL_TOP_H
 
-#include "alarms.h"
-#include "clock.h"
-#include "instance.h"
-#include "policy.h"
-#include "rule_book.h"
-#include "rules.h"
-#include "source_entry.h"
-#include "talkers.h"
-#include "text.h"
-#include "watch.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/top/rules.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/source_entry.h"
+#include "kernel/watch/watch.h"
+#include "policy/policy.h"
+#include "watch/rule_book.h"
+#include "watch/talkers.h"
 
 #define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where state lives: the only file that knows. A find that returns NULL is a fresh state; a create
+ * that does is a map without room. Creating is BPF_NOEXIST and another look: when another CPU was
+ * first, its state is the one that counts.
+ */
+#ifndef RLCTL_BPF_STATE_H
+#define RLCTL_BPF_STATE_H
+
+#include "limit/hot.h"
+#include "maps.h"
+
+const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
+
+/* The value of this counter_id in its chunk. */
+static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
+{
+	__u32 chunk = counter_id >> RL_CHUNK_SHIFT, index = counter_id & (RL_CHUNK_SLOTS - 1);
+	void *map = bpf_map_lookup_elem(chunks, &chunk);
+
+	return map ? bpf_map_lookup_elem(map, &index) : NULL;
+}
+
+/* The state that all packets of a rule share. */
+static __always_inline struct rl_state *shared_find_at(__u32 counter_id)
+{
+	struct rl_shared_state *state = bpf_map_lookup_elem(&shared, &counter_id);
+
+	if (__builtin_expect(!state, 0))
+		state = chunk_find(&shared_chunks, counter_id);
+	return state ? &state->state : NULL;
+}
+
+static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
+{
+	return shared_find_at(rule->counter_id);
+}
+
+/* Token bucket, leaky bucket, fixed window and warm-up. */
+static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
+						   const struct rl_state_key *key)
+{
+	void *map;
+
+	if (rule->limit.key == RL_KEY_RULE)
+		return shared_find(rule);
+	if (!key_is_long(rule))
+		return bpf_map_lookup_elem(&sources, key);
+	map = only(&flows);
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
+						     const struct rl_state_key *key)
+{
+	struct rl_state none = {};
+	void *map;
+
+	if (rule->limit.key == RL_KEY_RULE)
+		return NULL;
+	if (!key_is_long(rule)) {
+		bpf_map_update_elem(&sources, key, &none, BPF_NOEXIST);
+		return bpf_map_lookup_elem(&sources, key);
+	}
+	map = only(&flows);
+	if (!map)
+		return NULL;
+	bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Sliding windows, of any key. */
+static __always_inline struct rl_slots *slots_find(const struct rl_state_key *key)
+{
+	void *map = only(&windows);
+
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_slots *slots_create(const struct rl_state_key *key)
+{
+	void *map = only(&windows), *zeros = only(&fresh);
+
+	if (!map || !zeros)
+		return NULL;
+	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Sliding logs, of any key. */
+static __always_inline struct rl_log *log_find(const struct rl_state_key *key)
+{
+	void *map = only(&logs);
+
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_log *log_create(const struct rl_state_key *key)
+{
+	void *map = only(&logs), *zeros = only(&fresh);
+
+	if (!map || !zeros)
+		return NULL;
+	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl attach --replace: replaces the running program with that of this build. The instance keeps
+ * its options, so options that contradict it are refused; with --or-apply they are noted.
+ */
+
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "kernel/attach/attach.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/mode.h"
+#include "kernel/attach/replace.h"
+#include "kernel/instance/group.h"
+#include "kernel/instance/hooks.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/stats.h"
+
+/* An option of attach and the instance's value. */
+struct kept {
+	enum option_id option;
+	bool same;
+	const char *has;
+	const char *why; /* what --replace can do with it */
+};
+
+#define KEEPS  "keeps"
+#define RAISES "can only raise"
+
+static const char *source_or_dest(bool by_dest)
+{
+	return by_dest ? "dest" : "source";
+}
+
+static int contradicts(const struct instance *instance, const struct command *command,
+		       const struct kept *kept)
+{
+	const char *name = option_rows[kept->option].name;
+
+	if (!option_given(command, kept->option) || kept->same)
+		return 0;
+	if (option_given(command, OPTION_OR_APPLY)) {
+		note("%s: attached with --%s %s, which stays: to change it, detach (`systemctl "
+		     "stop`) and attach again",
+		     instance->device, name, kept->has);
+		return 0;
+	}
+	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
+		    "detach %s` and attach again",
+		    instance->device, name, kept->has, kept->why, name, instance->device);
+}
+
+static int options_check(const struct command *command, const struct attach_options *asked,
+			 const struct instance *instance)
+{
+	const struct rl_instance *info = &instance->info;
+	char sources[16], prefixes[16], log_depth[16], bans[16], rate[16];
+	bool by_dest = command->choices[OPTION_BY];
+	const struct kept rows[] = {
+		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
+		{OPTION_BY, by_dest == info->by_dest, source_or_dest(info->by_dest), KEEPS},
+		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
+		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
+		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},
+		{OPTION_STATE, asked->proof == info->proof, proof_name(info->proof), KEEPS},
+		{OPTION_CHALLENGE_RATE, asked->challenge_rate == info->challenge_rate, rate, KEEPS},
+		{OPTION_BANS, asked->bans >= info->bans, bans, RAISES},
+	};
+
+	snprintf(sources, sizeof(sources), "%u", info->sources);
+	snprintf(prefixes, sizeof(prefixes), "%u", info->prefixes);
+	snprintf(bans, sizeof(bans), "%u", info->bans);
+	snprintf(rate, sizeof(rate), "%u", info->challenge_rate);
+	snprintf(log_depth, sizeof(log_depth), "%u", info->log_depth);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (contradicts(instance, command, &rows[i]))
+			return -1;
+	return 0;
+}
+
+/* --mode auto accepts every mode. */
+static int mode_check(const struct command *command, const struct attach_options *asked,
+		      const struct instance *instance)
+{
+	struct instance_status status;
+	enum rl_mode mode = asked->mode == ATTACH_NATIVE ? RL_MODE_NATIVE : RL_MODE_GENERIC;
+
+	if (asked->mode == ATTACH_AUTO || instance->info.hook != RL_HOOK_XDP)
+		return 0;
+	if (instance_status_read(instance, &status))
+		return -1;
+	if (status.mode != RL_MODE_TC || option_given(command, OPTION_OR_APPLY))
+		return contradicts(instance, command,
+				   &(struct kept){.option = OPTION_MODE,
+						  .same = status.mode == mode,
+						  .has = mode_name(status.mode),
+						  .why = KEEPS});
+	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
+		    "detach %s` and attach again",
+		    instance->device, instance->device);
+}
+
+void options_kept_note(const struct command *command, const struct attach_options *asked,
+		       const struct instance *instance)
+{
+	if (!options_check(command, asked, instance))
+		mode_check(command, asked, instance);
+}
+
+static int instance_get(const struct command *command, const struct attach_options *asked,
+			enum rl_hook hook, struct instance *out)
+{
+	struct target target = command->target;
+	struct instance instance;
+
+	target.hook = hook;
+	if (instance_replace_open(&target, &instance))
+		return -1;
+	if (options_check(command, asked, &instance) || mode_check(command, asked, &instance)) {
+		instance_close(&instance);
+		return -1;
+	}
+	*out = instance;
+	return 0;
+}
+
+/* Checks all instances before it replaces the first. */
+static int hooks_replace(const struct command *command, const struct attach_options *asked,
+			 unsigned int hooks)
+{
+	const struct sizes wanted = {
+		.prefixes = option_given(command, OPTION_PREFIXES) ? asked->prefixes : 0,
+		.bans = option_given(command, OPTION_BANS) ? asked->bans : 0,
+	};
+	struct instance instances[RL_HOOK_EGRESS + 1];
+	int rc = 0, count = 0;
+
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++) {
+		if (!(hooks & 1u << hook))
+			continue;
+		rc = instance_get(command, asked, hook, &instances[count]);
+		count += !rc;
+	}
+	for (int i = 0; !rc && i < count; i++) {
+		rc = instance_replace(&instances[i], &wanted);
+		if (!rc && asked->has_group)
+			rc = instance_group_set(&instances[i], asked->group);
+	}
+	while (count--)
+		instance_close(&instances[count]);
+	return rc;
+}
+
+static int words_check(const struct command *command)
+{
+	if (option_given(command, OPTION_POLICY))
+		return wrong(
+			"attach: --replace keeps the policy: leave --policy out, and run `rlctl "
+			"apply` afterwards");
+	if (option_given(command, OPTION_OR_APPLY))
+		return wrong("attach: --or-apply and --replace exclude each other: leave one out");
+	if (option_given(command, OPTION_FQ))
+		return wrong("attach: --replace keeps the qdisc: leave --fq out");
+	return 0;
+}
+
+int attach_replace(const struct command *command, const struct attach_options *asked)
+{
+	unsigned int hooks = command->hooks;
+	int rc = words_check(command);
+
+	if (!rc && !hooks)
+		rc = instance_hooks(&command->target, &hooks);
+	if (rc)
+		return rc;
+	if (!hooks)
+		hooks = 1u << RL_HOOK_XDP; /* instance_replace_open reports that there is none */
+	return hooks_replace(command, asked, hooks);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl status: the attached instances. The JSON extends that of stats. */
+#include <errno.h>
+#include <grp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/group.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/state/stats.h"
+#include "watch/alarm_text.h"
+
+static void report_sources(struct report *report, const struct instance *instance,
+			   const struct instance_status *status)
+{
+	struct json_object *sources = json_object_new_object();
+	char used[NUMBER_TEXT_MAX], capacity[NUMBER_TEXT_MAX], text[2 * NUMBER_TEXT_MAX + 8];
+
+	number_print(used, status->sources_used);
+	number_print(capacity, instance->info.sources);
+	snprintf(text, sizeof(text), "%s / %s", used, capacity);
+	json_put(sources, "used", json_object_new_uint64(status->sources_used));
+	json_put(sources, "capacity", json_object_new_uint64(instance->info.sources));
+	report_text(report, NULL, "sources", text);
+	report_value(report, "sources", sources);
+}
+
+/* JSON only: most policies have no bans. */
+static void report_bans(struct report *report, const struct instance *instance,
+			const struct instance_status *status)
+{
+	struct json_object *bans = json_object_new_object();
+
+	json_put(bans, "used", json_object_new_uint64(status->bans_used));
+	json_put(bans, "capacity", json_object_new_uint64(instance->info.bans));
+	report_value(report, "bans", bans);
+}
+
+/* The probability that a new key finds all ways of its set live, at the current load. The number of
+ * keys in a set is Poisson distributed. */
+static double eviction_odds(const struct instance_stats *stats)
+{
+	double load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
+	double term = exp(-load), fewer = 0;
+
+	for (int live = 0; live < RL_HOT_WAYS; live++) {
+		fewer += term;
+		term *= load / (live + 1);
+	}
+	return fewer < 1 ? 1 - fewer : 0;
+}
+
+static void report_odds(struct report *report, const struct instance_stats *stats)
+{
+	char text[NUMBER_TEXT_MAX];
+	double odds;
+
+	if (!stats->hot_slots) {
+		report_none(report, "eviction");
+		return;
+	}
+	odds = eviction_odds(stats);
+	snprintf(text, sizeof(text), "%.4f %%", odds * 100);
+	report_text(report, NULL, "eviction", text);
+	report_value(report, "eviction_odds", json_object_new_double(odds));
+}
+
+/* The kernel keeps per-CPU values for every possible CPU. */
+static void report_cpus(struct report *report, const struct rl_instance *info,
+			const struct instance_status *status, bool shown)
+{
+	struct json_object *cpus = json_object_new_object();
+	char text[2 * NUMBER_TEXT_MAX], each[NUMBER_TEXT_MAX];
+
+	json_put(cpus, "online", json_object_new_uint64(info->cpus));
+	json_put(cpus, "possible", json_object_new_uint64(info->possible_cpus));
+	json_put(cpus, "memory_bytes", json_object_new_uint64(status->cpu_bytes));
+	report_value(report, "cpus", cpus);
+	if (!shown)
+		return;
+	size_print(each, status->cpu_bytes);
+	snprintf(text, sizeof(text), "%u online, %u x %s", info->cpus, info->possible_cpus, each);
+	report_text(report, NULL, "of it by CPU", text);
+}
+
+struct found {
+	struct instance instance; /* already closed */
+	struct instance_status status;
+	struct instance_stats stats;
+	bool has_group;
+	gid_t group;
+};
+
+struct found_all {
+	struct found *items;
+	size_t count;
+	bool groups; /* some instance has a group */
+	bool companions;
+	bool conntrack; /* some instance asks it, not sockets */
+	bool cpus;      /* some instance keeps values for CPUs that are not online */
+};
+
+/* The group that may read the instance, if there is one. */
+static void report_group(struct report *report, const struct found *found)
+{
+	struct group *group = found->has_group ? getgrgid(found->group) : NULL;
+	char number[NUMBER_TEXT_MAX];
+
+	if (!found->has_group) {
+		report_none(report, "group");
+		return;
+	}
+	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
+	report_text(report, "group", "group", group ? group->gr_name : number);
+}
+
+/* The program at egress that notes what this machine asks, where the policy needs it. */
+static void report_companion(struct report *report, const struct found *found, bool shown)
+{
+	struct json_object *companion = json_object_new_object();
+	uint32_t id = found->status.companion_id;
+
+	if (!found->instance.info.companion) {
+		json_object_put(companion);
+		if (shown)
+			report_none(report, "companion");
+		return;
+	}
+	if (id)
+		json_put(companion, "program_id", json_object_new_uint64(id));
+	else
+		json_object_object_add(companion, "program_id", NULL);
+	report_value(report, "companion", companion);
+	if (id)
+		report_id(report, NULL, "companion", id);
+	else
+		report_text(report, NULL, "companion", "missing");
+}
+
+static void report_instance(struct report *report, const struct found *found,
+			    const struct found_all *all)
+{
+	const struct instance *instance = &found->instance;
+	const struct instance_status *status = &found->status;
+	const struct instance_stats *stats = &found->stats;
+
+	report_begin(report, json_stats(instance, stats));
+	report_text(report, NULL, "device", instance->device);
+	report_text(report, NULL, "hook", hook_name(instance->info.hook));
+	report_text(report, "mode", "mode", mode_name(status->mode));
+	report_id(report, "program_id", "program", status->program_id);
+	report_time(report, "since", "since", status->since_ns);
+	report_number(report, NULL, "rules", stats->policy.count);
+	report_text(report, "table", "table", table_name(instance->info.table));
+	report_text(report, "state", all->conntrack ? "state" : NULL,
+		    proof_name(instance->info.proof));
+	report_number(report, "challenge_rate", NULL, instance->info.challenge_rate);
+	report_sources(report, instance, status);
+	report_bans(report, instance, status);
+	report_odds(report, stats);
+	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
+	report_cpus(report, &instance->info, status, all->cpus);
+	report_companion(report, found, all->companions);
+	if (all->groups)
+		report_group(report, found);
+}
+
+static int found_read(const struct instance *instance, struct found *out)
+{
+	int rc = instance_group(instance, &out->group);
+
+	out->instance = *instance;
+	out->has_group = !rc;
+	if (rc && rc != -ENOENT)
+		return fail("%s: reading the group failed: %s", instance->device, strerror(-rc));
+	rc = instance_status_read(instance, &out->status);
+	return rc ? rc : instance_stats_read(instance, &out->stats);
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct found_all *all = arg;
+	struct found found = {0};
+	int rc = found_read(instance, &found);
+
+	if (rc)
+		return rc == -ENOENT || rc == -ESTALE
+			       ? 0
+			       : rc; /* detached meanwhile; goes on with the others */
+	all->items = reallocarray(all->items, all->count + 1, sizeof(found));
+	if (!all->items)
+		out_of_memory();
+	all->items[all->count++] = found;
+	all->groups = all->groups || found.has_group;
+	all->companions = all->companions || instance->info.companion;
+	all->conntrack = all->conntrack || instance->info.proof == RL_PROOF_CONNTRACK;
+	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
+	return 0;
+}
+
+static void found_clear(struct found_all *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		instance_stats_clear(&all->items[i].stats);
+	free(all->items);
+}
+
+/* A line for each alarm: below the table, which has a line for each instance. */
+static void alarms_note(const struct found *found)
+{
+	const struct alarms_now *alarms = &found->stats.alarms;
+	char line[ALARM_LINE_MAX], *shown, *device = text_shown(found->instance.device);
+
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		alarm_line_print(line, sizeof(line), &alarms->alarm[i], &found->stats.alarms_at);
+		shown = text_shown(line);
+		printf("%s %s: alarm %s\n", device, hook_name(found->instance.info.hook), shown);
+		free(shown);
+	}
+	free(device);
+}
+
+/* Prints the table; with -j returns the array. */
+static struct json_object *found_report(const struct found_all *all)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	for (size_t i = 0; i < all->count; i++)
+		report_instance(&report, &all->items[i], all);
+	array = report_end(&report);
+	for (size_t i = 0; !output_json && i < all->count; i++)
+		alarms_note(&all->items[i]);
+	return array;
+}
+
+int nothing_attached(const struct target *target)
+{
+	struct instance instance;
+
+	if (!target->device) {
+		note("nothing attached: `rlctl attach DEV`");
+		return 0;
+	}
+	if (!instance_open(target, false, &instance)) { /* reports */
+		instance_close(&instance);
+		fail("%s: attached just now: try again", target->device);
+	}
+	return -1;
+}
+
+int cmd_status(const struct command *command)
+{
+	struct found_all all = {0};
+	struct json_object *array;
+	int rc = instance_for_each(&command->target, visit, &all);
+
+	if (!rc && !all.count)
+		rc = nothing_attached(&command->target);
+	array = found_report(&all);
+	found_clear(&all);
+	if (!rc && output_json)
+		json_print(array);
+	else
+		json_object_put(array);
+	return rc;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl fleet join|status|leave: limits shared by many machines. join runs the agent in the
+ * foreground; status and leave communicate with it through the instance's maps.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "fleet/fleet.h"
+#include "fleet/tls.h"
+#include "fleet/url.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/maps/fleet_maps.h"
+#include "kernel/policy/policy_read.h"
+#include "policy/policy.h"
+
+#define URL_MAX      1024
+#define INTERVAL_MIN (5 * NS_PER_MS)
+#define INTERVAL_MAX (500 * NS_PER_MS)
+#define INTERVAL     (50 * NS_PER_MS)
+#define STEP_NS      (100 * NS_PER_MS)
+#define LEAVE_TRIES  30
+
+/* ---- join */
+
+/* The first line of a file. */
+static int url_read(const char *path, char out[URL_MAX])
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(out, URL_MAX, file)) {
+		fail("--redis @%s: %s", path, file ? "empty file" : strerror(errno));
+		if (file)
+			fclose(file);
+		return -1;
+	}
+	fclose(file);
+	out[strcspn(out, "\r\n")] = '\0';
+	return 0;
+}
+
+/* A URL on the command line may not contain a password, since ps shows it to every user. */
+static int url_get(const struct command *command, struct fleet_url *out)
+{
+	const char *word = command->arguments[OPTION_REDIS];
+	const char *password = getenv("RLCTL_REDIS_PASSWORD"), *wrong_with;
+	char text[URL_MAX];
+
+	if (!word)
+		word = getenv("RLCTL_REDIS_URL");
+	if (!word)
+		return wrong("fleet join: missing Redis URL: use --redis URL, --redis @FILE or "
+			     "RLCTL_REDIS_URL");
+	if (*word == '@' && url_read(word + 1, text))
+		return -1;
+	wrong_with = fleet_url_parse(*word == '@' ? text : word, out);
+	if (wrong_with)
+		return wrong("--redis: %s", wrong_with);
+	if (*out->password && word == command->arguments[OPTION_REDIS] && *word != '@')
+		return wrong("--redis: every user can read a password on the command line: put the "
+			     "URL into a file (--redis @FILE) or into RLCTL_REDIS_URL");
+	if (password && strlen(password) >= sizeof(out->password))
+		return wrong("RLCTL_REDIS_PASSWORD is too long: use at most %zu bytes",
+			     sizeof(out->password) - 1);
+	if (password)
+		snprintf(out->password, sizeof(out->password), "%s", password);
+	if (out->scheme == FLEET_TLS && !fleet_tls_is_supported())
+		return wrong("--redis: " FLEET_TLS_NONE);
+	return 0;
+}
+
+static bool is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("._:-", name[i]))
+			return false;
+	return len > 0 && len < RL_FLEET_NAME;
+}
+
+static int names_get(const struct command *command, struct fleet_options *out)
+{
+	out->fleet = command->arguments[OPTION_NAME];
+	if (!out->fleet)
+		return wrong("fleet join: missing fleet name: use --name FLEET");
+	if (!is_name(out->fleet))
+		return wrong("invalid --name '%s': use up to 63 letters, digits and ._:-",
+			     out->fleet);
+	if (command->arguments[OPTION_NODE])
+		out->node = command->arguments[OPTION_NODE];
+	if (out->node && !is_name(out->node))
+		return wrong("invalid --node '%s': use up to 63 letters, digits and ._:-",
+			     out->node);
+	return 0;
+}
+
+static int interval_get(const struct command *command, struct fleet_options *out)
+{
+	const char *word = command->arguments[OPTION_INTERVAL];
+
+	out->interval_ns = INTERVAL;
+	if (word && (duration_parse(word, &out->interval_ns) || out->interval_ns < INTERVAL_MIN ||
+		     out->interval_ns > INTERVAL_MAX))
+		return wrong("invalid --interval '%s': use a time from 5ms to 500ms", word);
+	return 0;
+}
+
+static int session_read(const struct instance *instance, struct rl_fleet_session *out)
+{
+	int ret = fleet_session_read(instance, out);
+
+	return ret ? fail("%s: reading the fleet session failed: %s", instance->device,
+			  strerror(-ret))
+		   : 0;
+}
+
+static void step_wait(void)
+{
+	const struct timespec span = {.tv_nsec = STEP_NS};
+
+	nanosleep(&span, NULL);
+}
+
+/* Each instance has one agent. A killed agent seems alive for a while, but its timestamp stops.
+ */
+static int agent_is_alone(const struct instance *instance)
+{
+	struct rl_fleet_session session;
+	uint64_t seen_ns = 0;
+
+	for (;;) {
+		if (session_read(instance, &session))
+			return -1;
+		if (!fleet_session_is_alive(&session))
+			return 0;
+		if (seen_ns && session.updated_ns != seen_ns)
+			return fail("%s: already in fleet %s (process %u): run `rlctl fleet leave` "
+				    "first",
+				    instance->device, session.fleet, session.pid);
+		seen_ns = session.updated_ns;
+		step_wait();
+	}
+}
+
+static int member_run(const struct command *command, struct fleet_options options)
+{
+	char usual[RL_FLEET_NAME + IF_NAMESIZE + 2], host[RL_FLEET_NAME - IF_NAMESIZE] = "";
+	struct instance instance;
+	int rc = instance_open_shared(&command->target, &instance);
+
+	if (rc)
+		return rc;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(usual, sizeof(usual), "%s:%s", host, instance.device);
+	if (!options.node)
+		options.node = usual;
+	rc = agent_is_alone(&instance);
+	if (!rc)
+		rc = fleet_run(&instance, &options);
+	instance_close(&instance);
+	return rc;
+}
+
+static int members_get(const struct command *command, struct fleet_options *out)
+{
+	const char *word = command->arguments[OPTION_MEMBERS];
+	uint64_t members = 0;
+
+	if (word && number_parse(word, 1, FLEET_SIZE_MAX, &members))
+		return wrong("invalid --members '%s': use a number from 1 to %u", word,
+			     FLEET_SIZE_MAX);
+	out->members = (uint32_t)members;
+	return 0;
+}
+
+int cmd_fleet_join(const struct command *command)
+{
+	struct fleet_options options = {0};
+	int rc = url_get(command, &options.url);
+
+	if (!rc)
+		rc = names_get(command, &options);
+	if (!rc)
+		rc = interval_get(command, &options);
+	if (!rc)
+		rc = members_get(command, &options);
+	return rc ? rc : member_run(command, options);
+}
+
+/* ---- status */
+
+static struct json_object *members_json(const struct rl_fleet_session *session)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (int i = 0; i < RL_FLEET_MEMBERS && *session->member[i]; i++)
+		json_append(array, json_object_new_string(session->member[i]));
+	return array;
+}
+
+/* Whether the agent shares the limit, and Redis is connected. */
+static int shared_read(const struct instance *instance, const struct rule *rule, bool *out)
+{
+	struct rl_fleet_limit record = {0};
+	int ret = fleet_limit_read(instance, rule->limit_id, &record);
+
+	*out = fleet_now_ns() < record.until_ns;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* "overshoot": by how much the sum of all members may exceed the limit. */
+static struct json_object *limit_json(const struct instance *instance, const struct rule *rule,
+				      const struct policy_context *ctx, uint32_t members)
+{
+	struct json_object *one;
+	struct fleet_limit limit;
+	char words[RULE_TEXT_MAX];
+	bool shared;
+	int ret = shared_read(instance, rule, &shared);
+
+	if (ret) {
+		fail("%s: reading a limit's share failed: %s", instance->device, strerror(-ret));
+		return NULL;
+	}
+	fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
+	rule_format(words, rule, ctx);
+	one = json_object_new_object();
+	json_put(one, "rule", json_object_new_string(words));
+	json_put(one, "identity", json_object_new_string(limit.identity));
+	json_put(one, "shared", json_object_new_boolean(shared));
+	json_put(one, "overshoot", json_object_new_uint64(fleet_limit_overshoot(&limit, members)));
+	return one;
+}
+
+/* NULL on failure; reports. */
+static struct json_object *limits_json(const struct instance *instance,
+				       const struct rl_fleet_session *session)
+{
+	struct policy policy = {0};
+	struct policy_context ctx;
+	struct json_object *array;
+
+	instance_context(instance, &ctx);
+	if (instance_policy_read(instance, &policy))
+		return NULL;
+	array = json_object_new_array();
+	policy_for_each (&policy, rule) {
+		struct json_object *one;
+
+		if (rule->action != RL_ACTION_LIMIT || !rule->limit.fleet)
+			continue;
+		one = limit_json(instance, rule, &ctx, session->members);
+		if (!one) {
+			json_object_put(array);
+			array = NULL;
+			break;
+		}
+		json_append(array, one);
+	}
+	policy_clear(&policy);
+	return array;
+}
+
+static uint64_t overshoot_most(struct json_object *limits)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < json_object_array_length(limits); i++) {
+		struct json_object *value;
+
+		if (json_object_object_get_ex(json_object_array_get_idx(limits, i), "overshoot",
+					      &value) &&
+		    json_object_get_uint64(value) > most)
+			most = json_object_get_uint64(value);
+	}
+	return most;
+}
+
+static int report_member(struct report *report, const struct instance *instance,
+			 const struct rl_fleet_session *session)
+{
+	struct json_object *limits = limits_json(instance, session);
+	char lag[NUMBER_TEXT_MAX];
+
+	if (!limits)
+		return -1;
+	report_begin(report, NULL);
+	report_text(report, "device", "device", instance->device);
+	report_text(report, "hook", "hook", hook_name(instance->info.hook));
+	report_text(report, "fleet", "fleet", session->fleet);
+	report_text(report, "node", "node", session->node);
+	report_value(report, "pid", json_object_new_uint64(session->pid));
+	report_text(report, "mode", "mode",
+		    fleet_session_is_alive(session) && session->shared ? "shared" : "local");
+	report_text(report, "server", "server", *session->server ? session->server : "-");
+	report_id(report, "member_count", "members", session->members);
+	report_value(report, "members", members_json(session));
+	report_number(report, "leases", "leases", session->leases);
+	snprintf(lag, sizeof(lag), "%.1f ms", (double)session->lag_ns / NS_PER_MS);
+	report_text(report, NULL, "lag", lag);
+	report_value(report, "lag_ns", json_object_new_uint64(session->lag_ns));
+	report_number(report, NULL, "overshoot", overshoot_most(limits));
+	report_value(report, "limits", limits);
+	report_number(report, "lost", "lost", session->lost);
+	report_number(report, "shed", "shed", session->shed);
+	report_value(report, "alive", json_object_new_boolean(fleet_session_is_alive(session)));
+	report_time(report, "since", "since", session->since_ns);
+	return 0;
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct rl_fleet_session session;
+
+	if (session_read(instance, &session))
+		return -1;
+	return session.since_ns ? report_member(arg, instance, &session) : 0;
+}
+
+int cmd_fleet_status(const struct command *command)
+{
+	struct report report = {0};
+	struct json_object *array;
+	int rc = instance_for_each(&command->target, visit, &report);
+
+	if (!rc && !report.records)
+		note("no instance is in a fleet: `rlctl fleet join` joins one");
+	array = report_end(&report);
+	if (!rc && output_json)
+		json_print(array);
+	else
+		json_object_put(array);
+	return rc;
+}
+
+/* ---- leave */
+
+/* An agent that waits for something does not update the session, and writes its shares again
+ * when it goes on. */
+static bool agent_runs(const struct rl_fleet_session *session)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	if (!session->since_ns || fleet_session_is_alive(session))
+		return session->since_ns;
+	snprintf(path, sizeof(path), "/proc/%u/comm", session->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		*name = '\0';
+	fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, program_invocation_short_name);
+}
+
+/* Asks the agent to stop, and waits. */
+static int leave_ask(const struct instance *instance)
+{
+	struct rl_fleet_session session;
+	int ret = session_read(instance, &session);
+
+	for (int i = 0; !ret && i < LEAVE_TRIES && agent_runs(&session); i++) {
+		session.leave = 1;
+		ret = fleet_session_write(instance, &session);
+		if (ret)
+			return fail("%s: notifying the agent failed: %s", instance->device,
+				    strerror(-ret));
+		step_wait();
+		ret = session_read(instance, &session);
+	}
+	if (ret || !agent_runs(&session))
+		return ret;
+	return fail("%s: the agent (process %u) does not respond: kill it, then try again",
+		    instance->device, session.pid);
+}
+
+/* Clears the shares, so that the limits apply in full to this machine. */
+static int leave_clear(const struct instance *instance)
+{
+	const struct rl_fleet_session none = {0};
+	int ret = fleet_session_write(instance, &none);
+	int also = fleet_clear(instance, true);
+
+	if (!ret)
+		ret = also;
+	return ret ? fail("%s: the agent has left, but clearing its shares failed: %s: try again",
+			  instance->device, strerror(-ret))
+		   : 0;
+}
+
+int cmd_fleet_leave(const struct command *command)
+{
+	struct instance instance;
+	int rc = instance_open_shared(&command->target, &instance);
+
+	if (rc)
+		return rc;
+	rc = leave_ask(&instance);
+	if (!rc)
+		rc = leave_clear(&instance);
+	instance_close(&instance);
+	return rc;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The SSH sessions of this machine: the established connections on ports where somebody listens
+ * that a process of sshd holds which has logged a user in. A connection that has not is no session:
+ * it may be a guesser of passwords, whom a rule is to keep out.
+ *
+ * Every user can run a program with the name and the title of sshd, and sshd's own program. Only
+ * processes count that such a user cannot make: sshd of root, and its children. */
+
+#include "cli/guard/ssh_logins.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/guard/ssh_session.h"
+#include "cli/output/output.h"
+#include "kernel/device/tunnels.h"
+#include "kernel/proof/tcp_sockets.h"
+
+#define TITLE_MAX    256
+#define GUARDED_MAX  1000 /* sessions of which tunnels are looked for */
+#define STATUS_MAX   1024 /* enough for the first lines of /proc/PID/status */
+#define PID_TEXT_MAX 16
+#define SOCKET_TEXT  "socket:["
+#define ROOT_IDS     "\nUid:\t0\t0\t0\t0\n" /* real, effective, saved, of files */
+
+struct inodes {
+	uint32_t *inode;
+	size_t count, room;
+};
+
+struct scan {
+	struct inodes logged_in;
+	uint8_t ports[(UINT16_MAX + 1) / 8]; /* bits: somebody listens there */
+	struct ssh_sessions *out;
+};
+
+/* The items, with room for one more; `room` counts them. */
+static void *grown(void *items, size_t count, size_t *room, size_t size)
+{
+	if (count < *room)
+		return items;
+	*room = *room ? 2 * *room : 64;
+	items = reallocarray(items, *room, size);
+	if (!items)
+		out_of_memory();
+	return items;
+}
+
+/* ---- sets of sockets: sorted before they are asked */
+
+static void inodes_add(struct inodes *inodes, uint32_t inode)
+{
+	inodes->inode = grown(inodes->inode, inodes->count, &inodes->room, sizeof(*inodes->inode));
+	inodes->inode[inodes->count++] = inode;
+}
+
+static int inode_compare(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void inodes_sort(struct inodes *inodes)
+{
+	if (inodes->count)
+		qsort(inodes->inode, inodes->count, sizeof(*inodes->inode), inode_compare);
+}
+
+static bool inodes_have(const struct inodes *inodes, uint32_t inode)
+{
+	return inodes->count &&
+	       bsearch(&inode, inodes->inode, inodes->count, sizeof(*inodes->inode), inode_compare);
+}
+
+/* ---- processes */
+
+/* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
+static void process_read(const char *pid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	ssize_t len = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, out, size - 1);
+		close(fd);
+	}
+	out[len > 0 ? len : 0] = '\0';
+}
+
+/* By the name of the program's file (sshd, sshd-session): a process can choose its other names. */
+static bool runs_sshd(const char *pid)
+{
+	char path[64], target[PATH_MAX];
+	const char *name;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/exe", pid);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len <= 0)
+		return false;
+	target[len] = '\0';
+	name = strrchr(target, '/');
+	return name && !strncmp(name, "/sshd", 5);
+}
+
+static bool is_root(const char *status)
+{
+	return strstr(status, ROOT_IDS) != NULL;
+}
+
+/* The process of a session that belongs to its user is a child of root's, which watches over it. */
+static bool parent_is_sshd_of_root(const char *status)
+{
+	const char *line = strstr(status, "\nPPid:\t");
+	char parent[PID_TEXT_MAX], text[STATUS_MAX];
+
+	if (!line || sscanf(line, " PPid: %15[0-9]", parent) != 1 || !runs_sshd(parent))
+		return false;
+	process_read(parent, "status", text, sizeof(text));
+	return is_root(text);
+}
+
+/* "sshd: USER@TTY", or "sshd: USER" without a terminal or command. Before the login, and where the
+ * process only watches over another, a word in brackets follows. */
+bool sshd_title_is_login(const char *title)
+{
+	return !strncmp(title, "sshd", 4) && strstr(title, ": ") && !strchr(title, '[');
+}
+
+/* The sockets that the process holds. */
+static void sockets_read(const char *pid, struct inodes *out)
+{
+	char path[300], target[64];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		if (len <= 0)
+			continue;
+		target[len] = '\0';
+		if (!strncmp(target, SOCKET_TEXT, strlen(SOCKET_TEXT)))
+			inodes_add(out, strtoul(target + strlen(SOCKET_TEXT), NULL, 10));
+	}
+	closedir(dir);
+}
+
+static void process_add(struct scan *scan, const char *pid)
+{
+	char title[TITLE_MAX], status[STATUS_MAX];
+
+	if (!runs_sshd(pid))
+		return;
+	process_read(pid, "status", status, sizeof(status));
+	process_read(pid, "cmdline", title, sizeof(title));
+	if (sshd_title_is_login(title) && (is_root(status) || parent_is_sshd_of_root(status)))
+		sockets_read(pid, &scan->logged_in);
+}
+
+static void processes_read(struct scan *scan)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			process_add(scan, entry->d_name);
+	if (dir)
+		closedir(dir);
+	inodes_sort(&scan->logged_in);
+}
+
+/* ---- connections */
+
+/* Sockets that a session holds itself listen for what is forwarded to its client. */
+static void port_add(const struct flow *flow, uint32_t inode, void *arg)
+{
+	struct scan *scan = arg;
+
+	if (!inodes_have(&scan->logged_in, inode))
+		scan->ports[flow->dport / 8] |= 1u << flow->dport % 8;
+}
+
+static bool same_session(const struct ssh_session *a, const struct ssh_session *b)
+{
+	return !memcmp(a->flow.src, b->flow.src, 16) && a->flow.proto == b->flow.proto &&
+	       a->flow.dport == b->flow.dport && a->unknown == b->unknown &&
+	       (!a->flow.dst_known || !memcmp(a->flow.dst, b->flow.dst, 16));
+}
+
+static void session_add(struct ssh_sessions *out, const struct ssh_session *session)
+{
+	for (size_t i = 0; i < out->count; i++)
+		if (same_session(&out->session[i], session))
+			return;
+	out->session = grown(out->session, out->count, &out->room, sizeof(*out->session));
+	out->session[out->count++] = *session;
+}
+
+static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
+{
+	struct scan *scan = arg;
+	bool served = scan->ports[flow->dport / 8] & 1u << flow->dport % 8;
+
+	if (served && inodes_have(&scan->logged_in, inode))
+		session_add(scan->out, &(struct ssh_session){.flow = *flow});
+}
+
+/* Whoever listens, sshd or systemd for it; the connections that a session makes have no such port.
+ */
+static void connections_read(struct scan *scan)
+{
+	tcp_sockets_read(TCP_LISTEN, 0, port_add, scan);
+	tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, scan);
+}
+
+/* ---- tunnels */
+
+/* A tunnel may come through another one: its packets are looked at in their turn. */
+static void tunnels_add(struct ssh_sessions *out)
+{
+	struct tunnel tunnels[TUNNELS_MAX];
+
+	for (size_t i = 0; i < out->count && i < GUARDED_MAX; i++) {
+		struct ssh_session inner = out->session[i];
+		size_t count = inner.unknown ? 0 : tunnels_find(&inner.flow, tunnels);
+
+		out->session[i].inside = count > 0;
+		for (size_t j = 0; j < count; j++) {
+			const struct tunnel *tunnel = &tunnels[j];
+			struct ssh_session outer = {.flow = tunnel->known ? tunnel->outer
+									  : inner.flow,
+						    .own = inner.own,
+						    .unknown = !tunnel->known,
+						    .tunnel_index = tunnel->ifindex};
+
+			memcpy(outer.tunnel, tunnel->device, sizeof(outer.tunnel));
+			session_add(out, &outer);
+		}
+	}
+}
+
+/* ---- public */
+
+static void own_find(struct ssh_sessions *out)
+{
+	struct ssh_session own = {.own = true};
+
+	*out = (struct ssh_sessions){0};
+	if (ssh_session_find(&own.flow))
+		session_add(out, &own);
+}
+
+void ssh_sessions_find_own(struct ssh_sessions *out)
+{
+	own_find(out);
+	tunnels_add(out);
+}
+
+void ssh_sessions_find(struct ssh_sessions *out)
+{
+	struct scan scan = {.out = out};
+
+	own_find(out);
+	processes_read(&scan);
+	if (scan.logged_in.count)
+		connections_read(&scan);
+	free(scan.logged_in.inode);
+	tunnels_add(out);
+}
+
+void ssh_sessions_clear(struct ssh_sessions *sessions)
+{
+	free(sessions->session);
+	*sessions = (struct ssh_sessions){0};
+}

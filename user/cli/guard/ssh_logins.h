@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The SSH sessions of this machine, whoever asks. */
+#ifndef RLCTL_SSH_LOGINS_H
+#define RLCTL_SSH_LOGINS_H
+
+#include <net/if.h>
+
+#include "policy/decide.h"
+
+struct ssh_session {
+	struct flow flow;
+	bool own;    /* this process belongs to it */
+	bool inside; /* it comes through a tunnel, whose packets are another element */
+	/* A tunnel has: its device; and whether its packets are unknown, `flow` being those within
+	 * it. */
+	char tunnel[IF_NAMESIZE];
+	int tunnel_index;
+	bool unknown;
+};
+
+/* One for each pair of addresses and port of the server. */
+struct ssh_sessions {
+	struct ssh_session *session;
+	size_t count, room;
+};
+
+/* With each session that comes through a tunnel, the packets of that tunnel. */
+/* This process's own session first, then the connections in this network namespace on which sshd
+ * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
+ */
+void ssh_sessions_find(struct ssh_sessions *out);
+/* This process's own session alone: it costs no look at other processes but those above it. */
+void ssh_sessions_find_own(struct ssh_sessions *out);
+void ssh_sessions_clear(struct ssh_sessions *sessions);
+
+/* Whether sshd has set this title (a command line with NULs between its words) after a login. */
+bool sshd_title_is_login(const char *title);
+
+#endif

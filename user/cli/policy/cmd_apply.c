@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl apply: replaces the whole policy, with --try on trial; --check only looks for errors.
+ * The file is read before the instance is locked, so that a slow pipe does not block other writers.
+ */
+#include <limits.h>
+#include <net/if.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/guard/guard.h"
+#include "cli/guard/surroundings.h"
+#include "cli/output/output.h"
+#include "cli/sets/set_each.h"
+#include "kernel/attach/mode.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/hooks.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/report.h"
+#include "kernel/sets/set_live.h"
+#include "kernel/sets/set_load.h"
+#include "policy/policy.h"
+
+static void say_count(const struct policy *policy)
+{
+	if (output_verbose)
+		note("%zu rule%s", policy->count, policy->count == 1 ? "" : "s");
+}
+
+/* ---- --check ---- */
+
+struct check {
+	const struct policy_file *file;
+	struct policy *policy;
+	struct policy_context ctx;
+	bool found; /* an instance that could be read: */
+	struct rl_instance info;
+	char device[IF_NAMESIZE];
+};
+
+static int hook_add(struct instance *instance, void *arg)
+{
+	unsigned int *hooks = arg;
+
+	*hooks |= 1u << instance->info.hook;
+	return 0;
+}
+
+static int check_against(struct instance *instance, void *arg)
+{
+	struct check *check = arg;
+	int rc;
+
+	instance_context(instance, &check->ctx);
+	check->found = true;
+	check->info = instance->info;
+	memcpy(check->device, instance->device, sizeof(check->device));
+	rc = policy_file_parse(check->file, &check->ctx, check->policy);
+	return rc ? rc : instance_policy_check(instance, check->policy, &check->file->source);
+}
+
+/* Whether this user may list instances; if not, --check works without one and reports nothing. */
+static bool may_list(const struct target *target)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/rlctl", target->bpffs) < (int)sizeof(path) &&
+	       !access(path, R_OK | X_OK);
+}
+
+static int check_alone(const struct target *target, struct check *check)
+{
+	bool by_dest = target->hook == RL_HOOK_EGRESS;
+	struct policy_context *ctx = &check->ctx;
+	int rc = 0;
+
+	*ctx = (struct policy_context){.mtu = 1500,
+				       .by_dest = by_dest,
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = target->hook == RL_HOOK_EGRESS};
+	if (target->device && if_nametoindex(target->device))
+		rc = device_context(target, by_dest, ctx);
+	if (!rc)
+		rc = policy_file_parse(check->file, ctx, check->policy);
+	return rc ? rc
+		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
+				      check->policy);
+}
+
+/* Checks against the instance of the device if it can be read, else against the device, else
+ * against the defaults. */
+static int check_file(const struct target *target, const struct policy_file *file,
+		      struct policy *policy)
+{
+	struct check check = {.file = file, .policy = policy};
+	struct target one = *target;
+	unsigned int hooks = 0;
+	int rc = 0;
+
+	if (target->device && may_list(target))
+		rc = instance_for_each(target, hook_add, &hooks);
+	if (!rc && hooks) {
+		one.hook = hook_meant(hooks);
+		rc = one.hook < 0 ? report_hooks(one.device)
+				  : instance_for_each(&one, check_against, &check);
+	}
+	if (!rc && !check.found)
+		rc = check_alone(target, &check);
+	if (rc)
+		return rc;
+	policy_warnings_note(&file->source, policy, &check.ctx);
+	if (check.found)
+		surroundings_note(check.device, &check.info, policy);
+	else if (target->device)
+		surroundings_note(target->device, NULL, policy);
+	sets_files_check(policy);
+	return policy_lint_note(&file->source, policy, &check.ctx);
+}
+
+/* ---- permanently, or on trial ---- */
+
+struct apply {
+	const struct command *command;
+	const struct target *target;
+	const struct policy_file *file;
+	struct guard guard;
+	uint64_t try_ns; /* 0: no trial */
+};
+
+static int policy_guard(struct apply *apply, const struct instance *instance,
+			const struct policy *next, const struct policy_context *ctx)
+{
+	struct policy current = {0};
+	struct set_live sets;
+	int rc;
+
+	if (!guard_wanted(&apply->guard) && next->count)
+		return 0;
+	rc = instance_policy_read(instance, &current);
+	set_live_open(instance, &sets);
+	if (!rc && !next->count)
+		rc = guard_empty(&apply->guard, current.count, apply->file->name);
+	if (!rc)
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current, next,
+				    &sets.members);
+	set_live_close(&sets);
+	policy_clear(&current);
+	return rc;
+}
+
+static int policy_put_in_force(const struct apply *apply, struct instance *instance,
+			       struct policy *policy)
+{
+	if (apply->command->phase == PHASE_CHECK) {
+		int rc = trial_refuse(instance);
+
+		return rc ? rc : instance_policy_check(instance, policy, &apply->file->source);
+	}
+	if (apply->try_ns)
+		return policy_try(apply->target, instance, policy, &apply->file->source,
+				  apply->try_ns);
+	return instance_policy_write(instance, policy, true, &apply->file->source);
+}
+
+/* 0, below 0, or GUARD_ASKS. */
+static int apply_file(struct apply *apply, struct policy *policy)
+{
+	struct policy_context ctx;
+	struct instance instance;
+	int rc = instance_open(apply->target, true, &instance);
+
+	if (rc)
+		return rc;
+	policy_clear(policy);
+	instance_context(&instance, &ctx);
+	rc = policy_file_parse(apply->file, &ctx, policy);
+	if (!rc)
+		rc = policy_guard(apply, &instance, policy, &ctx);
+	if (!rc)
+		policy_warnings_note(&apply->file->source, policy, &ctx);
+	if (!rc)
+		rc = policy_put_in_force(apply, &instance, policy);
+	if (!rc && apply->command->phase != PHASE_CHECK)
+		surroundings_note(instance.device, &instance.info, policy);
+	instance_close(&instance);
+	if (!rc && policy->set_count && apply->command->phase != PHASE_CHECK && !apply->try_ns)
+		sets_load_new(apply->target);
+	return rc;
+}
+
+static int apply_guarded(struct apply *apply, struct policy *policy)
+{
+	int rc = apply_file(apply, policy);
+
+	if (rc != GUARD_ASKS)
+		return rc;
+	rc = guard_ask(&apply->guard);
+	return rc ? rc : apply_file(apply, policy);
+}
+
+/* The file is read once, for all instances. */
+struct input {
+	const struct policy_file *file;
+	uint64_t try_ns;
+};
+
+static int apply_run(const struct command *command, void *arg)
+{
+	const struct input *input = arg;
+	struct apply apply = {.command = command,
+			      .target = &command->target,
+			      .file = input->file,
+			      .try_ns = input->try_ns};
+	struct policy policy = {0};
+	int rc;
+
+	if (apply.try_ns && command->phase != PHASE_ALONE)
+		return wrong("apply: --try takes only one device: apply to one after the other");
+	if (option_given(command, OPTION_CHECK)) {
+		rc = check_file(&command->target, input->file, &policy);
+	} else {
+		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
+		apply.guard.agreed = command->phase == PHASE_CHANGE;
+		rc = apply_guarded(&apply, &policy);
+		if (!rc)
+			say_count(&policy);
+		guard_clear(&apply.guard);
+	}
+	policy_clear(&policy);
+	return rc;
+}
+
+static int input_apply(const struct command *command, struct input *input)
+{
+	return option_given(command, OPTION_CHECK) ? targets_check(command, apply_run, input)
+						   : targets_change(command, apply_run, input);
+}
+
+int policy_file_apply(const struct command *command, const struct policy_file *file)
+{
+	struct input input = {.file = file};
+	int rc = try_get(command, &input.try_ns);
+
+	return rc ? rc : input_apply(command, &input);
+}
+
+int cmd_apply(const struct command *command)
+{
+	struct policy_file file;
+	struct input input = {.file = &file};
+	int rc = try_get(command, &input.try_ns);
+
+	if (!rc && input.try_ns && option_given(command, OPTION_CHECK))
+		return wrong("apply: --check and --try exclude each other: leave one out");
+	if (!rc)
+		rc = policy_file_read(command->words[0], &file);
+	if (rc)
+		return rc;
+	rc = input_apply(command, &input);
+	policy_file_clear(&file);
+	return rc;
+}

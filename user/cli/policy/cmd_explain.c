@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl explain ADDRESS MATCH ...: what becomes of such a packet now, rule by rule. Sends nothing
+ * and changes nothing.
+ */
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/guard/session.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "compile/allowance.h"
+#include "compile/numbers.h"
+#include "kernel/policy/prefix_read.h"
+#include "kernel/sets/set_live.h"
+#include "kernel/state/alarm_live.h"
+#include "kernel/state/source_packet.h"
+#include "policy/explain.h"
+#include "policy/level.h"
+#include "policy/names.h"
+
+#define LENGTH_DEFAULT 64
+#define TEXT_MAX       320
+
+/* The question. */
+struct question {
+	struct rule words;
+	struct probe probe;
+	struct rl_sample packet; /* the same, for limits */
+	uint32_t length;
+};
+
+/* The object of the question: an instance, or a file's policy that has just come into force. */
+struct ground {
+	const struct instance *instance; /* NULL: none */
+	const struct policy *policy;
+	const struct policy_context *ctx;
+	const struct rl_sample *packet;
+	uint64_t source_ban_ns;
+};
+
+/* ---- the packet */
+
+static uint32_t length_least(const struct probe *probe)
+{
+	uint32_t header = prefix_is_ipv4(probe->by_dest ? probe->dst : probe->src, 128) ? 20 : 40;
+
+	if (probe->later || !(probe->stated & RL_MATCH_PROTO))
+		return header;
+	switch (probe->proto) {
+	case IPPROTO_TCP:
+		return header + 20;
+	case IPPROTO_SCTP:
+		return header + 12;
+	case IPPROTO_UDP:
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		return header + 8;
+	default:
+		return header;
+	}
+}
+
+static void packet_fill(struct question *q)
+{
+	const struct probe *probe = &q->probe;
+
+	q->packet = (struct rl_sample){
+		.bytes = q->length,
+		.sport = probe->sport,
+		.dport = probe->dport,
+		.proto = probe->proto,
+	};
+	memcpy(q->packet.src, probe->src, sizeof(q->packet.src));
+	memcpy(q->packet.dst, probe->dst, sizeof(q->packet.dst));
+}
+
+/* The address, which comes first, and the matches. 0 or EXIT_USAGE; reports. */
+static int words_parse(const struct command *command, const struct policy_context *ctx,
+		       struct rule *out)
+{
+	char canonical[PREFIX_TEXT_MAX], *line;
+	const char *address = command->word_count ? command->words[0] : "";
+	struct policy_error err = {0};
+	uint8_t addr[16], len;
+	int rc;
+
+	if (strcmp(address, "any") != 0 && strcmp(address, "device") != 0 &&
+	    address[strspn(address, "0123456789.:/")] &&
+	    prefix_parse(address, addr, &len, canonical) == WORD_FORM)
+		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1, "
+			     "and -i for a device",
+			     address);
+	line = words_join("", command->words, command->word_count);
+	rc = selector_parse(line, ctx, out, &err);
+	if (rc)
+		fail_at(NULL, line, strlen(line), &err);
+	free(line);
+	return rc ? EXIT_USAGE : 0;
+}
+
+/* 0 or EXIT_USAGE; reports. */
+static int question_parse(const struct command *command, const struct policy_context *ctx,
+			  struct question *out)
+{
+	const char *error;
+	int rc = words_parse(command, ctx, &out->words);
+
+	if (rc)
+		return rc;
+	error = probe_make(&out->words, ctx->by_dest, &out->probe);
+	if (error)
+		return wrong("%s", error);
+	if (out->words.match.flags & RL_MATCH_LENGTH)
+		out->length = out->words.extra->length_first;
+	if (out->probe.stated & RL_MATCH_LENGTH && out->length < length_least(&out->probe))
+		return wrong("length %u is less than the headers of this packet: write %u or more",
+			     out->length, length_least(&out->probe));
+	if (!out->length)
+		out->length = LENGTH_DEFAULT;
+	packet_fill(out);
+	return 0;
+}
+
+/* ---- what limits say */
+
+/* A fresh state of that limit. */
+static struct limit_look fresh_look(const struct ground *ground, const struct rule *rule)
+{
+	const struct compile_context ctx = {
+		.tick_ns = 4 * NS_PER_MS,
+		.cpus = 1,
+		.possible_cpus = 1,
+		.log_max = RL_SLIDING_LOG_MAX,
+		.hook = ground->ctx->leaving ? RL_HOOK_EGRESS : RL_HOOK_XDP,
+		.text = ground->ctx,
+	};
+	struct rl_rule numbers = {.limit = rule->limit};
+	struct rl_slots fresh = {0};
+	bool log = rule->limit.algorithm == RL_SLIDING_LOG;
+	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : ground->packet->bytes;
+	struct allowance left = {.remaining = rule->limit.amount};
+
+	numbers_compile(&rule->limit, &ctx, &numbers);
+	if (!log)
+		left = allowance_of(&numbers, &fresh, NS_PER_HOUR, 0);
+	return (struct limit_look){
+		.admits = log || state_admits(&numbers, &fresh, NS_PER_HOUR, 0, amount),
+		.remaining = left.remaining,
+		.wait_ns = left.wait_ns,
+	};
+}
+
+static int look(void *arg, const struct rule *rule, struct limit_look *out)
+{
+	const struct ground *ground = arg;
+
+	if (ground->instance)
+		return instance_limit_look(ground->instance, ground->policy, rule, ground->packet,
+					   out);
+	*out = fresh_look(ground, rule);
+	return 0;
+}
+
+/* More that the kernel knows of the source. */
+static int source_ask(struct ground *ground, struct question *q)
+{
+	bool known = false;
+	int rc = 0;
+
+	if (!(q->probe.stated & RL_MATCH_SRC))
+		return 0;
+	if (ground->instance) {
+		ground->source_ban_ns = instance_source_ban(ground->instance, q->probe.src);
+		rc = instance_source_is_known(ground->instance, q->probe.src, &known);
+	}
+	if (!(q->probe.stated & RL_MATCH_NEW_SOURCE))
+		q->probe.is_new = !known;
+	q->probe.stated |= RL_MATCH_NEW_SOURCE;
+	return rc;
+}
+
+/* ---- the answer */
+
+static enum rl_unit left_unit(const struct explained *item)
+{
+	return item->rule->limit.unit == RL_PACKETS ? RL_PACKETS : RL_BYTES;
+}
+
+/* More about a packet over the limit. depends: on these fields that are not stated. */
+static const char *over_more(const struct explained *item, unsigned int depends)
+{
+	switch (item->over) {
+	case RL_REASON_ESTABLISHED:
+		return ", spared as it is established";
+	case RL_REASON_CHALLENGED:
+		return ", answered with a SYN cookie if a socket listens";
+	case RL_REASON_TRUNCATED:
+		return ", answered if it is a DNS query";
+	default:
+		return item->rule->limit.over == RL_OVER_UNLESS && depends & RL_MATCH_ESTABLISHED
+			       ? ", dropped unless it is established"
+			       : "";
+	}
+}
+
+static void look_print(char out[TEXT_MAX], const struct explained *item, unsigned int depends)
+{
+	char amount[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	const struct limit_look *l = &item->look;
+
+	wait_print(time, l->banned ? l->ban_ns : l->wait_ns);
+	amount_print(amount, sizeof(amount), l->remaining, left_unit(item));
+	if (l->banned)
+		snprintf(out, TEXT_MAX, "yes, its key is banned for %s", time);
+	else if (l->wait_ns && !l->admits)
+		snprintf(out, TEXT_MAX, "yes, over: nothing left, next in %s%s", time,
+			 over_more(item, depends));
+	else
+		snprintf(out, TEXT_MAX, "yes, %s: %s%s left%s", l->admits ? "within" : "over",
+			 amount,
+			 item->rule->limit.unit != RL_PACKETS ? ""
+			 : l->remaining == 1                  ? " packet"
+							      : " packets",
+			 l->admits ? "" : over_more(item, depends));
+}
+
+/* banned: the source is, which decides. */
+static void why_print(char out[TEXT_MAX], const struct explained *item, bool banned,
+		      unsigned int depends)
+{
+	static const char *const effects[] = {"yes, it passes", "yes, it is dropped"};
+	char fields[FIELDS_TEXT_MAX];
+
+	if (!item->reached)
+		snprintf(out, TEXT_MAX, "not asked: %s",
+			 banned ? "the source is banned" : "a rule before it decides");
+	else if (item->holds == HOLDS_NOT)
+		snprintf(out, TEXT_MAX, "no, %s", item->why);
+	else if (item->holds == HOLDS_DEPENDS)
+		snprintf(out, TEXT_MAX, "%s", item->why);
+	else if (item->rule->action != RL_ACTION_LIMIT)
+		snprintf(out, TEXT_MAX, "%s", effects[item->rule->action]);
+	else if (item->looked)
+		look_print(out, item, depends);
+	else if (item->lacks) {
+		fields_print(fields, item->lacks);
+		snprintf(out, TEXT_MAX, "yes, its state depends on %s", fields);
+	} else {
+		snprintf(out, TEXT_MAX, "not asked: %s",
+			 banned ? "the source is banned" : "a rule denies");
+	}
+}
+
+/* The member that holds the address, of a rule of a set; false: it has none, or nobody knows. */
+static bool member_print_of(char out[PREFIX_TEXT_MAX], const struct explained *item,
+			    const struct probe *probe)
+{
+	uint8_t member[16];
+
+	if (item->rule->kind != PREFIX_SET || item->level > LEVEL_LONGEST)
+		return false;
+	prefix_mask(member, probe->by_dest ? probe->dst : probe->src, item->level);
+	prefix_print(out, PREFIX_TEXT_MAX, member, item->level);
+	return true;
+}
+
+static void look_put(struct json_object *object, const struct explained *item)
+{
+	const struct limit_look *l = &item->look;
+
+	json_put(object, "admits", json_object_new_boolean(l->admits && !l->banned));
+	json_put(object, "remaining", json_object_new_uint64(l->remaining));
+	json_put(object, "unit",
+		 json_object_new_string(left_unit(item) == RL_PACKETS ? "packets" : "bytes"));
+	json_put(object, "wait_ns", json_object_new_uint64(l->wait_ns));
+	if (l->banned)
+		json_put(object, "ban_ns", json_object_new_uint64(l->ban_ns));
+}
+
+static struct json_object *rules_report(const struct explanation *e, const struct ground *ground,
+					const struct probe *probe)
+{
+	struct json_object *rules = json_object_new_array();
+	char words[RULE_TEXT_MAX], why[TEXT_MAX], member[PREFIX_TEXT_MAX];
+	bool banned = ground->source_ban_ns && e->reason == RL_REASON_BANNED;
+
+	for (size_t i = 0; i < e->count; i++) {
+		const struct explained *item = &e->rules[i];
+		struct json_object *object = json_object_new_object();
+		bool by_member = member_print_of(member, item, probe);
+
+		rule_format(words, item->rule, ground->ctx);
+		why_print(why, item, banned, e->depends);
+		json_put(object, "rule", json_object_new_string(words));
+		json_put_while(object, item->rule);
+		json_put(object, "asked", json_object_new_boolean(item->reached));
+		if (item->reached && item->holds != HOLDS_DEPENDS)
+			json_put(object, "holds", json_object_new_boolean(item->holds == HOLDS));
+		json_put(object, "why", json_object_new_string(why));
+		if (item->looked)
+			look_put(object, item);
+		json_append(rules, object);
+		if (by_member)
+			json_put(object, "member", json_object_new_string(member));
+		if (!output_json)
+			printf("%s\t# %s%s%s%s\n", words, by_member ? "by its member " : "",
+			       by_member ? member : "", by_member ? ": " : "", why);
+	}
+	return rules;
+}
+
+static void packet_print(char *out, size_t size, const struct question *q,
+			 const struct policy_context *ctx)
+{
+	char words[RULE_TEXT_MAX], length[24] = "";
+	bool off;
+	const char *alarm = rule_while(&q->words, &off);
+	size_t tail = *alarm ? strlen(off ? " while not " : " while ") + strlen(alarm) : 0;
+	int head;
+
+	rule_format(words, &q->words, ctx);
+	head = (int)(strlen(words) - tail);
+	if (!(q->probe.stated & RL_MATCH_LENGTH))
+		snprintf(length, sizeof(length), " length %u", q->length);
+	snprintf(out, size, "%.*s%s%s", head, words, length, words + head);
+}
+
+/* The fields as an array. */
+static struct json_object *fields_array(unsigned int fields)
+{
+	struct json_object *array = json_object_new_array();
+	char name[FIELDS_TEXT_MAX];
+
+	for (unsigned int field = 1; field && field <= fields; field <<= 1) {
+		fields_print(name, fields & field);
+		if (*name)
+			json_append(array, json_object_new_string(name));
+	}
+	return array;
+}
+
+static void verdict_report(const struct explanation *e, const struct ground *ground,
+			   struct json_object *document)
+{
+	const struct reason_row *reason = &reason_rows[e->reason];
+	char words[RULE_TEXT_MAX] = "", fields[FIELDS_TEXT_MAX], time[NUMBER_TEXT_MAX];
+
+	if (e->decided)
+		rule_format(words, e->decided, ground->ctx);
+	fields_print(fields, e->depends);
+	wait_print(time, ground->source_ban_ns);
+	json_put(document, "verdict", json_object_new_string(reason->passes ? "pass" : "drop"));
+	json_put(document, "reason", json_object_new_string(reason->text));
+	if (e->decided)
+		json_put(document, "decided_by", json_object_new_string(words));
+	if (ground->source_ban_ns)
+		json_put(document, "ban_ns", json_object_new_uint64(ground->source_ban_ns));
+	json_put(document, "depends", fields_array(e->depends));
+	if (output_json)
+		return;
+	if (ground->source_ban_ns)
+		printf("the source is banned for %s\n", time);
+	printf("verdict: %s (%s)%s%s\n", reason->passes ? "pass" : "drop", reason->text,
+	       e->decided ? ": " : "", words);
+	if (e->depends)
+		printf("depends on what is not said: %s\n", fields);
+}
+
+static int answer(const struct command *command, struct ground *ground, struct question *q,
+		  struct json_object *document)
+{
+	char packet[RULE_TEXT_MAX + 32];
+	struct explain_source source = {.look = look, .arg = ground};
+	struct explanation e;
+	int rc = source_ask(ground, q);
+
+	ground->packet = &q->packet;
+	if (!ground->instance || !ground->instance->info.raw_ip)
+		q->packet.bytes += ETH_HLEN;
+	source.source_banned = ground->source_ban_ns;
+	if (!rc)
+		rc = packet_explain(ground->policy, &q->probe, &source, &e);
+	if (rc) {
+		json_object_put(document);
+		return fail("reading the states failed: %s", strerror(-rc));
+	}
+	packet_print(packet, sizeof(packet), q, ground->ctx);
+	json_put(document, "packet", json_object_new_string(packet));
+	if (!output_json)
+		printf("packet: %s\n", packet);
+	json_put(document, "rules", rules_report(&e, ground, &q->probe));
+	verdict_report(&e, ground, document);
+	if (output_json)
+		document_print(command, document);
+	else
+		json_object_put(document);
+	free(e.rules);
+	return 0;
+}
+
+/* ---- */
+
+static int explain_instance(const struct command *command, void *arg)
+{
+	struct question q = {0};
+	struct session session;
+	struct ground ground;
+	struct set_live sets;
+	struct alarm_live alarms;
+	const uint8_t *addr;
+	int rc = session_open(command, false, &session);
+
+	(void)arg;
+	if (rc)
+		return rc;
+	rc = question_parse(command, &session.ctx, &q);
+	addr = session.ctx.by_dest ? q.probe.dst : q.probe.src;
+	if (!rc)
+		rc = instance_address_read(&session.instance, addr, &session.policy);
+	set_live_open(&session.instance, &sets);
+	q.probe.members = &sets.members;
+	alarm_live_read(&session.instance, &alarms);
+	q.probe.alarms = &alarms.states;
+	ground = (struct ground){
+		.instance = &session.instance, .policy = &session.policy, .ctx = &session.ctx};
+	if (!rc)
+		rc = answer(command, &ground, &q, json_instance(&session.instance));
+	set_live_close(&sets);
+	session_close(&session);
+	return rc;
+}
+
+static int explain_file(const struct command *command)
+{
+	bool leaving = command->target.hook == RL_HOOK_EGRESS;
+	const struct policy_context ctx = {.mtu = 1500,
+					   .tc = command->target.hook > RL_HOOK_XDP,
+					   .by_dest = leaving,
+					   .leaving = leaving};
+	struct policy policy = {0};
+	const struct ground ground = {.policy = &policy, .ctx = &ctx};
+	struct ground copy = ground;
+	struct question q = {0};
+	struct policy_file file;
+	int rc = question_parse(command, &ctx, &q);
+
+	if (rc)
+		return rc;
+	rc = policy_file_read(command->arguments[OPTION_POLICY], &file);
+	if (rc)
+		return rc;
+	rc = policy_file_parse(&file, &ctx, &policy);
+	if (!rc)
+		rc = answer(command, &copy, &q, json_object_new_object());
+	policy_clear(&policy);
+	policy_file_clear(&file);
+	return rc;
+}
+
+int cmd_explain(const struct command *command)
+{
+	if (option_given(command, OPTION_POLICY) && option_given(command, OPTION_INTERFACE))
+		return wrong("explain: --policy asks a file and -i an instance: leave one out");
+	if (option_given(command, OPTION_POLICY))
+		return explain_file(command);
+	return targets_read(command, explain_instance, NULL);
+}

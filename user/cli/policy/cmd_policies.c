@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl policies: lists the policies that come with rlctl, or prints one of them. */
+#include <stdio.h>
+
+#include "base/message.h"
+#include "cli/attach/named_policy.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+
+static void list(const struct policy_names *names)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	for (size_t i = 0; i < names->count; i++) {
+		report_begin(&report, NULL);
+		report_text(&report, "name", "name", names->list[i].name);
+		report_text(&report, "title", "for", names->list[i].title);
+		report_text(&report, "path", NULL, names->list[i].path);
+	}
+	array = report_end(&report);
+	if (array)
+		json_print(array);
+}
+
+static void print_json(const struct policy_name *name, const struct policy_file *file)
+{
+	struct json_object *document = json_object_new_object();
+
+	json_put(document, "name", json_object_new_string(name->name));
+	json_put(document, "title", json_object_new_string(name->title));
+	json_put(document, "path", json_object_new_string(name->path));
+	json_put(document, "text", json_object_new_string_len(file->text, (int)file->size));
+	json_print(document);
+}
+
+static int print(const struct policy_name *name)
+{
+	struct policy_file file;
+	int rc = policy_file_read(name->path, &file);
+
+	if (rc)
+		return rc;
+	if (output_json)
+		print_json(name, &file);
+	else
+		fwrite(file.text, 1, file.size, stdout);
+	policy_file_clear(&file);
+	return 0;
+}
+
+int cmd_policies(const struct command *command)
+{
+	const struct policy_name *name = NULL;
+	struct policy_names names;
+	int rc = 0;
+
+	policy_names_read(&names);
+	if (command->word_count)
+		name = policy_names_find(&names, command->words[0]);
+	if (name)
+		rc = print(name);
+	else if (!names.count)
+		rc = fail("no policies are installed: `make install` puts them into "
+			  "share/rlctl/policies");
+	else if (command->word_count)
+		rc = policy_unknown(command->words[0], "is not the name of a policy", &names);
+	else
+		list(&names);
+	policy_names_clear(&names);
+	return rc;
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl rule add|del|list|flush: single rules of the policy in force. Each change reads the rules
+ * of its prefix under the writers' lock and replaces them atomically.
+ */
+
+#include "cli/policy/cmd_rule.h"
+#include "policy/alarm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/guard/guard.h"
+#include "cli/guard/surroundings.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "compile/compile.h"
+#include "compile/numbers.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/prefix_write.h"
+#include "kernel/sets/set_live.h"
+#include "policy/everybody.h"
+#include "policy/names.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+/* ---- words ---- */
+
+int rule_words_parse(const struct command *command, const struct policy_context *ctx, bool selector,
+		     struct rule *out)
+{
+	char *line = words_join("rule", command->words, command->word_count);
+	const size_t before = strlen("rule ");
+	struct policy_error err = {0};
+	bool found = true;
+	int rc;
+
+	if (selector)
+		rc = selector_parse(line + before, ctx, out, &err);
+	else
+		rc = statement_parse(line, ctx, out, &found, &err);
+	if (rc) {
+		err.column += selector ? before : 0;
+		fail_at(NULL, line, strlen(line), &err);
+		rc = EXIT_USAGE;
+	}
+	free(line);
+	return rc;
+}
+
+/* ---- printing rules ---- */
+
+static const char *clock_name(const struct session *session, const struct rule *rule)
+{
+	const struct rl_instance *info = &session->instance.info;
+
+	return clock_choose(&rule->limit, info->hook, info->tick_ns) == RL_CLOCK_TICK ? "tick"
+										      : "precise";
+}
+
+_Static_assert(PREFIX_TEXT_MAX > RL_SET_NAME_MAX + 1, "room for @NAME");
+
+static void prefix_format(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
+{
+	if (rule->kind == PREFIX_ADDR)
+		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
+	else
+		snprintf(buf, PREFIX_TEXT_MAX, "%s%s",
+			 rule->kind == PREFIX_SET ? "@" : prefix_words[rule->kind], rule->set);
+}
+
+static void report_left(struct report *report, const struct rule *rule)
+{
+	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
+	char text[NUMBER_TEXT_MAX];
+
+	duration_print(text, sizeof(text), seconds * NS_PER_SECOND);
+	report_text(report, NULL, "left", text);
+	report_number(report, "seconds_left", NULL, seconds);
+}
+
+static void report_rule(struct report *report, const struct session *session,
+			const struct rule *rule)
+{
+	char words[RULE_TEXT_MAX], line[STATEMENT_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+
+	rule_format(words, rule, &session->ctx);
+	statement_format(line, rule, &session->ctx);
+	prefix_format(prefix, rule);
+	report_begin(report, NULL);
+	report_text(report, "prefix", NULL, prefix);
+	report_id(report, "slot", "slot", rule->counter_id);
+	if (rule->action == RL_ACTION_LIMIT) {
+		report_id(report, "limit_id", "limit", rule->limit_id);
+		report_text(report, "clock", "clock", clock_name(session, rule));
+	} else {
+		report_none(report, "limit");
+		report_none(report, "clock");
+	}
+	if (rule->for_ns)
+		report_left(report, rule);
+	else
+		report_none(report, "left");
+	report_text(report, "rule", NULL, words);
+	if (output_json)
+		json_put_while(report->record, rule);
+	if (rule->comment[0])
+		report_text(report, "comment", NULL, rule->comment);
+	report_text(report, NULL, "rule", line);
+}
+
+static void lines_print(const struct policy *policy, const struct policy_context *ctx)
+{
+	char line[STATEMENT_TEXT_MAX];
+
+	policy_for_each (policy, rule) {
+		statement_format(line, rule, ctx);
+		puts(line);
+	}
+}
+
+void rules_print(const struct command *command, const struct session *session,
+		 const struct policy *rules, struct json_object *document)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	if (output_json || output_verbose) {
+		policy_for_each (rules, rule)
+			report_rule(&report, session, rule);
+		array = report_end(&report);
+		if (output_json) {
+			json_put(document, "rules", array);
+			document_print(command, document);
+			return;
+		}
+	} else {
+		lines_print(rules, &session->ctx);
+	}
+	json_object_put(document);
+}
+
+/* ---- add, del, flush ---- */
+
+/* Changes the rules of the prefix that `words` names, in session->policy. 0, an error, which is
+ * reported, or CHANGE_NONE. */
+#define CHANGE_NONE 3
+typedef int (*change_fn)(struct session *session, const struct rule *words);
+
+/* The rules that may decide for an address, before and after a change of one prefix. */
+struct around {
+	const struct session *session;
+	const struct rule *words;
+	struct policy before, after;
+};
+
+static void around_clear(struct around *around)
+{
+	policy_clear(&around->before);
+	policy_clear(&around->after);
+}
+
+static int around_read(void *arg, const uint8_t addr[16], const struct policy **before,
+		       const struct policy **after)
+{
+	struct around *around = arg;
+	int rc;
+
+	around_clear(around);
+	rc = instance_address_read(&around->session->instance, addr, &around->before);
+	policy_for_each (&around->before, rule)
+		rules_append(&around->after, rule);
+	if (!rc && policy_prefix_replace(&around->after, around->words, &around->session->policy))
+		out_of_memory();
+	*before = &around->before;
+	*after = &around->after;
+	return rc;
+}
+
+static int change_guard(const struct session *session, const struct rule *words,
+			struct guard *guard)
+{
+	struct around around = {.session = session, .words = words};
+	struct set_live sets;
+	const struct guarded change = {.ifindex = (int)session->instance.info.ifindex,
+				       .ctx = &session->ctx,
+				       .rules = around_read,
+				       .arg = &around,
+				       .members = &sets.members};
+	int rc;
+
+	if (!guard_wanted(guard))
+		return 0;
+	set_live_open(&session->instance, &sets);
+	rc = guard_pass(guard, &change);
+	set_live_close(&sets);
+	around_clear(&around);
+	return rc;
+}
+
+/* Warns of the rule by itself, beside the other rules in force, and on this machine. */
+static void added_note(const struct session *session, const struct rule *rule)
+{
+	const struct rule others = {.kind = rule->kind == PREFIX_ANY ? PREFIX_DEVICE : PREFIX_ANY};
+	const struct policy added = {.rules = (struct rule *)rule, .count = 1};
+	struct policy beside = {0};
+
+	policy_warnings_note(NULL, &added, &session->ctx);
+	surroundings_note(session->instance.device, &session->instance.info, &added);
+	if (rule->kind != PREFIX_ANY && rule->kind != PREFIX_DEVICE)
+		return;
+	if (!instance_prefix_read(&session->instance, &others, &beside))
+		lower_limit_warn(&beside, rule, &session->ctx, warning_note, NULL);
+	policy_clear(&beside);
+}
+
+struct change {
+	change_fn make;
+	bool selects; /* the words are a selector */
+	struct guard guard;
+};
+
+/* One change under the lock. 0, an error, or GUARD_ASKS. */
+static int change_once(const struct command *command, struct change *change)
+{
+	struct session session;
+	struct rule words;
+	int rc = session_open(command, true, &session);
+
+	if (rc)
+		return rc;
+	rc = rule_words_parse(command, &session.ctx, change->selects, &words);
+	if (!rc)
+		rc = instance_prefix_read(&session.instance, &words, &session.policy);
+	if (!rc)
+		rc = change->make(&session, &words);
+	if (!rc)
+		rc = change_guard(&session, &words, &change->guard);
+	if (!rc && command->phase == PHASE_CHECK)
+		rc = instance_prefix_check(&session.instance, &words, &session.policy);
+	else if (!rc)
+		rc = instance_prefix_write(&session.instance, &words, &session.policy);
+	if (!rc && !change->selects && command->phase != PHASE_CHECK)
+		added_note(&session, &words);
+	session_close(&session);
+	return rc == CHANGE_NONE ? 0 : rc;
+}
+
+static int change_guarded(const struct command *command, void *arg)
+{
+	struct change change = *(const struct change *)arg;
+	int rc;
+
+	guard_start(&change.guard, option_given(command, OPTION_YES));
+	change.guard.agreed = command->phase == PHASE_CHANGE;
+	rc = change_once(command, &change);
+	if (rc == GUARD_ASKS) {
+		rc = guard_ask(&change.guard);
+		rc = rc ? rc : change_once(command, &change);
+	}
+	guard_clear(&change.guard);
+	return rc;
+}
+
+static int rule_put(struct session *session, const struct rule *words)
+{
+	if (policy_put(&session->policy, words))
+		out_of_memory();
+	return 0;
+}
+
+int cmd_rule_add(const struct command *command)
+{
+	struct change change = {.make = rule_put};
+
+	if (option_given(command, OPTION_FILE))
+		return rules_file_change(command, true);
+	return targets_change(command, change_guarded, &change);
+}
+
+/* Reports that no rule is selected, and lists those of the same prefix. */
+static int report_missing(const struct session *session, const struct rule *selector)
+{
+	struct policy near = {0};
+	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX], line[STATEMENT_TEXT_MAX];
+
+	rule_format(words, selector, &session->ctx);
+	fail("no such rule: %s", words);
+	policy_for_each (&session->policy, rule)
+		if (same_prefix(rule, selector))
+			rules_append(&near, rule);
+	prefix_format(prefix, selector);
+	if (near.count)
+		note("the rules of %s are:", prefix);
+	policy_for_each (&near, rule) {
+		statement_format(line, rule, &session->ctx);
+		note("  %s", line);
+	}
+	policy_clear(&near);
+	return -ENOENT;
+}
+
+static int rule_remove(struct session *session, const struct rule *words)
+{
+	return policy_remove(&session->policy, words) ? 0 : report_missing(session, words);
+}
+
+static int rule_remove_if_exists(struct session *session, const struct rule *words)
+{
+	return policy_remove(&session->policy, words) ? 0 : CHANGE_NONE;
+}
+
+int cmd_rule_del(const struct command *command)
+{
+	bool if_exists = option_given(command, OPTION_IF_EXISTS);
+	struct change change = {.make = if_exists ? rule_remove_if_exists : rule_remove,
+				.selects = true};
+
+	if (option_given(command, OPTION_FILE))
+		return rules_file_change(command, false);
+	return targets_change(command, change_guarded, &change);
+}
+
+/* The sets stay, with their members, and the alarms. */
+static int flush(const struct command *command, void *arg)
+{
+	struct policy current = {0}, empty = {0};
+	struct instance instance;
+	int rc = instance_open(&command->target, true, &instance);
+
+	(void)arg;
+	if (rc)
+		return rc;
+	rc = instance_policy_read(&instance, &current);
+	if (!rc && (policy_sets_copy(&empty, &current) || policy_alarms_copy(&empty, &current)))
+		out_of_memory();
+	if (!rc)
+		rc = command->phase == PHASE_CHECK
+			     ? trial_refuse(&instance)
+			     : instance_policy_write(&instance, &empty, false, NULL);
+	policy_clear(&current);
+	policy_clear(&empty);
+	instance_close(&instance);
+	return rc;
+}
+
+int cmd_rule_flush(const struct command *command)
+{
+	return targets_change(command, flush, NULL);
+}
+
+/* ---- list ---- */
+
+/* By prefix; also by match and `while` if the selector has them; by identity if it has an action.
+ */
+static bool is_selected(const struct rule *selector, const struct rule *rule)
+{
+	if (!same_prefix(selector, rule))
+		return false;
+	if (selector->action < RL_ACTION_COUNT)
+		return selector->action == rule->action && !rule_compare(selector, rule);
+	return (!selector->match.flags && !selector->extra) || same_match(selector, rule);
+}
+
+static void none_note(const struct session *session, const struct rule *selector)
+{
+	char words[RULE_TEXT_MAX], address[PREFIX_TEXT_MAX];
+
+	rule_format(words, selector, &session->ctx);
+	if (selector->kind != PREFIX_ADDR || selector->len != 128) {
+		note("no rules for %s", words);
+		return;
+	}
+	prefix_format(address, selector);
+	note("no rules for %s; `rlctl rule get %s` shows what applies to it", words, address);
+}
+
+static int list(const struct command *command, void *arg)
+{
+	struct policy selected = {0};
+	struct session session;
+	struct rule selector;
+	int rc = session_read(command, &session);
+
+	(void)arg;
+	if (rc)
+		return rc;
+	if (command->word_count)
+		rc = rule_words_parse(command, &session.ctx, true, &selector);
+	if (!rc) {
+		policy_for_each (&session.policy, rule)
+			if (!command->word_count || is_selected(&selector, rule))
+				rules_append(&selected, rule);
+		if (!selected.count && command->word_count && !output_json)
+			none_note(&session, &selector);
+		rules_print(command, &session, &selected, json_instance(&session.instance));
+	}
+	policy_clear(&selected);
+	session_close(&session);
+	return rc;
+}
+
+int cmd_rule_list(const struct command *command)
+{
+	return targets_read(command, list, NULL);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl rule add|del --file: adds or deletes the rules of a file in one atomic change, which costs
+ * as much as one apply, and leaves all other rules as they are.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/guard/guard.h"
+#include "cli/guard/session.h"
+#include "cli/guard/surroundings.h"
+#include "cli/output/output.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/sets/set_live.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+struct change {
+	const struct command *command;
+	struct policy_file file; /* read once, for all instances */
+	bool adds;
+	struct guard guard;
+};
+
+/* ---- the rules after the change */
+
+/* A rule of the file replaces the one in force, because only it has a line. */
+static int rules_merge(const struct policy *current, const struct policy *rules, struct policy *out)
+{
+	policy_for_each (current, rule)
+		rules_append(out, rule);
+	policy_for_each (rules, rule)
+		rules_append(out, rule);
+	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
+		out_of_memory();
+	policy_sort(out, NULL);
+	return 0;
+}
+
+struct missing {
+	size_t count;
+	const struct rule *first; /* in order of line */
+};
+
+static void missing_add(const struct rule *rule, void *arg)
+{
+	struct missing *missing = arg;
+
+	if (!missing->count++ || rule->line < missing->first->line)
+		missing->first = rule;
+}
+
+static int rules_subtract(const struct change *change, const struct policy *current,
+			  const struct policy *rules, const struct policy_context *ctx,
+			  struct policy *out)
+{
+	struct missing missing = {0};
+	char words[RULE_TEXT_MAX];
+	struct policy_place place;
+
+	policy_for_each (current, rule)
+		rules_append(out, rule);
+	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
+		out_of_memory();
+	policy_subtract(out, rules, missing_add, &missing);
+	if (!missing.count || option_given(change->command, OPTION_IF_EXISTS))
+		return 0;
+	place = policy_place(&change->file.source, missing.first->line);
+	rule_format(words, missing.first, ctx);
+	if (missing.count == 1)
+		fail("%s:%" PRIu32 ": no such rule: %s", place.name, place.line, words);
+	else
+		fail("%s:%" PRIu32 ": no such rule: %s, and %zu more: --if-exists ignores them",
+		     place.name, place.line, words, missing.count - 1);
+	return -ENOENT;
+}
+
+/* ---- one instance */
+
+static int next_write(const struct change *change, const struct session *session,
+		      struct policy *next)
+{
+	const struct policy_source *source = &change->file.source;
+	int rc;
+
+	if (change->command->phase != PHASE_CHECK)
+		return instance_policy_write(&session->instance, next, false, source);
+	rc = trial_refuse(&session->instance);
+	return rc ? rc : instance_policy_check(&session->instance, next, source);
+}
+
+/* 0, an error, or GUARD_ASKS. */
+static int change_make(struct change *change, struct session *session, const struct policy *rules)
+{
+	struct policy next = {0};
+	struct set_live sets;
+	int rc = 0;
+
+	if (change->adds)
+		rc = rules_merge(&session->policy, rules, &next);
+	else
+		rc = rules_subtract(change, &session->policy, rules, &session->ctx, &next);
+	set_live_open(&session->instance, &sets);
+	if (!rc)
+		rc = guard_policies(&change->guard, (int)session->instance.info.ifindex,
+				    &session->ctx, &session->policy, &next, &sets.members);
+	set_live_close(&sets);
+	if (!rc && change->adds && rules->count)
+		policy_warnings_note(&change->file.source, rules, &session->ctx);
+	if (!rc)
+		rc = next_write(change, session, &next);
+	if (!rc && change->adds && change->command->phase != PHASE_CHECK)
+		surroundings_note(session->instance.device, &session->instance.info, rules);
+	policy_clear(&next);
+	return rc;
+}
+
+static int change_once(struct change *change)
+{
+	struct policy rules = {0};
+	struct policy_context ctx;
+	struct session session;
+	int rc = session_open(change->command, true, &session);
+
+	if (rc)
+		return rc;
+	rc = instance_policy_read(&session.instance, &session.policy);
+	ctx = session.ctx;
+	ctx.known = &session.policy;
+	if (!rc)
+		rc = policy_file_parse(&change->file, &ctx, &rules);
+	if (!rc)
+		rc = change_make(change, &session, &rules);
+	policy_clear(&rules);
+	session_close(&session);
+	return rc;
+}
+
+static int change_guarded(const struct command *command, void *arg)
+{
+	struct change change = *(const struct change *)arg;
+	int rc;
+
+	change.command = command;
+	guard_start(&change.guard, option_given(command, OPTION_YES));
+	change.guard.agreed = command->phase == PHASE_CHANGE;
+	rc = change_once(&change);
+	if (rc == GUARD_ASKS) {
+		rc = guard_ask(&change.guard);
+		rc = rc ? rc : change_once(&change);
+	}
+	guard_clear(&change.guard);
+	return rc;
+}
+
+int rules_file_change(const struct command *command, bool adds)
+{
+	struct change change = {.adds = adds};
+	int rc = policy_file_read(command->arguments[OPTION_FILE], &change.file);
+
+	if (!rc)
+		rc = targets_change(command, change_guarded, &change);
+	policy_file_clear(&change.file);
+	return rc;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl rule get ADDR: the rules that decide for packets of an address, in order of evaluation.
+ * Rules that decide for no packet of that address are omitted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "cli/policy/cmd_rule.h"
+#include "kernel/policy/prefix_read.h"
+#include "kernel/sets/set_live.h"
+#include "kernel/state/alarm_live.h"
+#include "policy/decide.h"
+#include "policy/level.h"
+#include "policy/policy.h"
+#include "policy/probe.h"
+#include "policy/proof.h"
+#include "policy/set.h"
+
+#define REACHED_MAX 128
+#define WHY_MAX     480
+
+/* Fields that an address says nothing of, and the words of effect_of() do not bring to mind. */
+#define OPEN                                                                   \
+	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
+	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
+
+static int address_parse(const char *word, uint8_t addr[16])
+{
+	char canonical[PREFIX_TEXT_MAX];
+	uint8_t len = 0;
+
+	switch (prefix_parse(word, addr, &len, canonical)) {
+	case WORD_OK:
+		if (len == 128)
+			return 0;
+		return wrong("'%s' is a prefix: use an address, or `rlctl rule list %s`", word,
+			     word);
+	case WORD_MAPPED:
+		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
+	default:
+		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1",
+			     word);
+	}
+}
+
+/* With several instances, each document names its own. */
+static struct json_object *document_make(const struct command *command,
+					 const struct session *session, const uint8_t addr[16])
+{
+	struct json_object *object =
+		command->documents ? json_instance(&session->instance) : json_object_new_object();
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_print(text, sizeof(text), addr, 128);
+	json_put(object, "address", json_object_new_string(text));
+	return object;
+}
+
+/* ---- why a rule is listed ---- */
+
+/* "its member 10.0.0.0/8"; empty for a rule of a prefix. */
+static void member_format(char out[PREFIX_TEXT_MAX + 16], const struct rule *rule, uint8_t level,
+			  const uint8_t addr[16])
+{
+	uint8_t member[16];
+	char text[PREFIX_TEXT_MAX];
+
+	out[0] = '\0';
+	if (rule->kind != PREFIX_SET)
+		return;
+	prefix_mask(member, addr, level);
+	prefix_print(text, sizeof(text), member, level);
+	snprintf(out, PREFIX_TEXT_MAX + 16, "its member %s", text);
+}
+
+/* Is it the rule whose prefix is longest? Rules of unknown members come before it. */
+static bool is_longest(const struct policy *found, const uint8_t *levels, size_t index)
+{
+	size_t first = 0;
+
+	while (first < index && levels[first] == LEVEL_UNKNOWN)
+		first++;
+	return levels[first] == levels[index] &&
+	       (levels[index] != LEVEL_NONE ||
+		found->rules[first].kind == found->rules[index].kind);
+}
+
+/* The packets that reach the rule. */
+static void reached_print(char out[REACHED_MAX], const struct policy *found, const uint8_t *levels,
+			  size_t index, const struct asked *asked)
+{
+	const struct rule *rule = &found->rules[index];
+	char member[PREFIX_TEXT_MAX + 16];
+
+	if (levels[index] == LEVEL_UNKNOWN) {
+		snprintf(out, REACHED_MAX, "may decide, if the address is in @%s", rule->set);
+		return;
+	}
+	member_format(member, rule, levels[index], asked->addr);
+	if (rule->kind == PREFIX_DEVICE)
+		snprintf(out, REACHED_MAX, "for packets that no rule before allows or denies");
+	else if (!is_longest(found, levels, index))
+		snprintf(out, REACHED_MAX, "%s%sif no rule of a longer prefix matches", member,
+			 *member ? ", " : "");
+	else if (rule->kind == PREFIX_ANY)
+		snprintf(out, REACHED_MAX, "no prefix contains the address, so any decides");
+	else
+		snprintf(out, REACHED_MAX, "%s%slongest prefix that contains the address", member,
+			 *member ? " is the " : "");
+}
+
+/* The proof that decides, and that the packet's words do not show. */
+static const char *proof_of(const struct rule *rule, bool tracked)
+{
+	bool limits = rule->action == RL_ACTION_LIMIT;
+
+	if (match_wants_established(&rule->match))
+		return tracked ? ", if connection tracking proves them established"
+			       : ", if a socket of this machine proves them established";
+	if (match_wants_strangers(&rule->match))
+		return tracked ? ", unless connection tracking proves them established"
+			       : ", unless a socket of this machine proves them established";
+	if (!limits)
+		return "";
+	switch (rule->limit.over) {
+	case RL_OVER_UNLESS:
+		return tracked ? "; over the limit, those that connection tracking proves "
+				 "established pass"
+			       : "; over the limit, those that a socket proves established pass";
+	case RL_OVER_CHALLENGE:
+		return "; over the limit, SYNs are answered with a cookie";
+	case RL_OVER_TRUNCATE:
+		return "; over the limit, DNS queries are answered as truncated";
+	}
+	return "";
+}
+
+static const char *effect_of(const struct rule *rule)
+{
+	bool matches = rule->match.flags;
+
+	switch (rule->action) {
+	case RL_ACTION_ALLOW:
+		return matches ? "passes matching packets uncounted" : "passes every packet";
+	case RL_ACTION_DENY:
+		return matches ? "drops matching packets" : "drops every packet";
+	default:
+		return matches ? "limits matching packets" : "limits every packet";
+	}
+}
+
+/* The match of a set that nobody knows. */
+#define IN_SET_MAX (RL_SET_NAME_MAX + 40)
+static void in_set_print(char out[IN_SET_MAX], const struct rule *rule, const struct asked *asked)
+{
+	struct rule_sets sets = rule_sets(rule);
+	const char *own = asked->by_dest ? sets.dst : sets.src;
+	bool wants = match_wants(&rule->match, asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
+
+	out[0] = '\0';
+	if (own && set_member_len(asked->members, own, asked->addr) == SET_UNKNOWN)
+		snprintf(out, IN_SET_MAX, ", %s the address is in @%s", wants ? "if" : "unless",
+			 own);
+}
+
+/* Whether the alarm is on; a rule that does not hold now is not listed. */
+#define WHILE_MAX (RL_ALARM_NAME_MAX + 40)
+static void while_print(char out[WHILE_MAX], const struct rule *rule, const struct asked *asked)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+
+	out[0] = '\0';
+	if (name[0])
+		snprintf(out, WHILE_MAX, ", while alarm %s is %s%s", name, off ? "off" : "on",
+			 while_held(rule, asked->alarms) == HELD ? ", as it is now" : "");
+}
+
+static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
+		      const struct asked *asked, bool tracked)
+{
+	unsigned int open = rule->match.flags & OPEN;
+	char in_set[IN_SET_MAX], held[WHILE_MAX], fields[FIELDS_TEXT_MAX];
+
+	while_print(held, rule, asked);
+	in_set_print(in_set, rule, asked);
+	fields_print(fields, open);
+	snprintf(out, WHY_MAX, "%s: %s%s%s%s%s%s%s", reached, effect_of(rule), in_set, held,
+		 open ? ", depending on " : "", fields, proof_of(rule, tracked),
+		 rule->for_ns ? ", until it expires" : "");
+}
+
+/* Policy lines with the reason as a comment, or JSON with the reason as "why". */
+static void found_print(const struct command *command, const struct session *session,
+			const struct policy *found, const struct asked *asked,
+			struct json_object *document)
+{
+	bool tracked = session->instance.info.proof == RL_PROOF_CONNTRACK;
+	struct json_object *rules = json_object_new_array();
+	char words[RULE_TEXT_MAX], reached[REACHED_MAX], why[WHY_MAX];
+	uint8_t *levels = policy_levels(found, asked->addr, asked->members);
+
+	if (!levels)
+		out_of_memory();
+	policy_for_each (found, rule) {
+		struct json_object *object = json_object_new_object();
+
+		rule_format(words, rule, &session->ctx);
+		reached_print(reached, found, levels, rule - found->rules, asked);
+		why_print(why, reached, rule, asked, tracked);
+		json_put(object, "rule", json_object_new_string(words));
+		json_put_while(object, rule);
+		json_put(object, "why", json_object_new_string(why));
+		json_append(rules, object);
+		if (!output_json)
+			printf("%s\t# %s\n", words, why);
+	}
+	free(levels);
+	if (!found->count && !output_json)
+		note("no rule applies: packets of this address pass (unmatched)");
+	json_put(document, "rules", rules);
+	if (output_json)
+		document_print(command, document);
+	else
+		json_object_put(document);
+}
+
+static int get(const struct command *command, void *arg)
+{
+	struct policy found = {0};
+	struct asked asked = {0};
+	struct session session;
+	struct set_live sets;
+	struct alarm_live alarms;
+	int rc = address_parse(command->words[0], asked.addr);
+
+	(void)arg;
+	if (!rc)
+		rc = session_open(command, false, &session);
+	if (rc)
+		return rc;
+	set_live_open(&session.instance, &sets);
+	alarm_live_read(&session.instance, &alarms);
+	asked.members = &sets.members;
+	asked.alarms = &alarms.states;
+	asked.by_dest = session.ctx.by_dest;
+	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
+	if (!rc && rules_decide(&session.policy, &asked, &found))
+		out_of_memory();
+	if (!rc && output_verbose && !output_json)
+		rules_print(command, &session, &found,
+			    document_make(command, &session, asked.addr));
+	else if (!rc)
+		found_print(command, &session, &found, &asked,
+			    document_make(command, &session, asked.addr));
+	policy_clear(&found);
+	set_live_close(&sets);
+	session_close(&session);
+	return rc;
+}
+
+int cmd_rule_get(const struct command *command)
+{
+	return targets_read(command, get, NULL);
+}

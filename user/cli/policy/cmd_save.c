@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl save: writes the policy in force to the file that the units read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "cli/policy/instance_file.h"
+#include "cli/policy/save_file.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/instance/selection.h"
+#include "kernel/policy/policy_read.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+#ifndef RLCTL_POLICIES
+#define RLCTL_POLICIES "/etc/rlctl"
+#endif
+
+/* The text that is written. */
+struct saving {
+	struct policy policy;
+	struct policy_context ctx;
+};
+
+/* Does the line begin with the word of a statement? */
+static bool is_statement(const char *line)
+{
+	size_t word = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+
+	return ((word == 4 && !strncmp(line, "rule", 4)) ||
+		(word == 3 && !strncmp(line, "set", 3)) ||
+		(word == 5 && !strncmp(line, "alarm", 5))) &&
+	       strchr(" \t", line[word]);
+}
+
+/* Has the text lines that are no statements: comments of their own, includes, errors? */
+static bool has_other_lines(const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', end - line);
+		size_t blank = strspn(line, " \t\r\n");
+
+		next = newline ? newline + 1 : end;
+		line += blank;
+		if (line < next && !is_statement(line))
+			return true;
+	}
+	return false;
+}
+
+/* The time that is left passes by itself, so that it is no loss. */
+static bool holds_rule(const struct policy *policy, const struct rule *rule)
+{
+	const struct rule *found = policy_find(policy, rule);
+	struct rule former = *rule;
+
+	if (found && found->for_ns && rule->for_ns)
+		former.for_ns = found->for_ns;
+	return found && !rule->comment_cut && same_rule(found, &former);
+}
+
+static bool holds_all(const struct policy *policy, const struct policy *former)
+{
+	for (size_t i = 0; i < former->set_count; i++) {
+		const struct policy_set *set = policy_set_find(policy, former->sets[i].name);
+
+		if (!set || !same_set(set, &former->sets[i]))
+			return false;
+	}
+	for (size_t i = 0; i < former->alarm_count; i++) {
+		const struct policy_alarm *alarm =
+			policy_alarm_find(policy, former->alarms[i].name);
+
+		if (!alarm || !same_alarm(alarm, &former->alarms[i]))
+			return false;
+	}
+	policy_for_each (former, rule)
+		if (!holds_rule(policy, rule))
+			return false;
+	return true;
+}
+
+/* Has the former text anything that the policy in force has not? */
+static bool loses_text(const char *text, size_t size, const void *arg)
+{
+	const struct saving *saving = arg;
+	struct policy former = {0}, replaced = {0};
+	struct policy_errors errors;
+	bool loses;
+
+	if (has_other_lines(text, size))
+		return true;
+	loses = policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
+		replaced.count || !holds_all(&saving->policy, &former);
+	policy_clear(&replaced);
+	policy_clear(&former);
+	return loses;
+}
+
+static void line_write(const char *line, void *file)
+{
+	fprintf(file, "%s\n", line);
+}
+
+static char *policy_text(const struct policy *policy, const struct policy_context *ctx,
+			 size_t *size)
+{
+	char *text = NULL;
+	FILE *file = open_memstream(&text, size);
+
+	if (!file)
+		out_of_memory();
+	policy_lines(policy, ctx, line_write, file);
+	if (fclose(file))
+		out_of_memory();
+	return text;
+}
+
+static void saved_print(const struct command *command, const struct instance *instance,
+			const char *path, size_t rules, bool backup)
+{
+	struct json_object *document;
+
+	if (backup)
+		note("%s: it held comments, includes or rules that are not part of the policy in "
+		     "force: the former file is %s~",
+		     path, path);
+	if (!output_json) {
+		note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
+		     path);
+		return;
+	}
+	document = json_instance(instance);
+	json_put(document, "file", json_object_new_string(path));
+	json_put(document, "rules", json_object_new_uint64(rules));
+	json_put(document, "backup", json_object_new_boolean(backup));
+	document_print(command, document);
+}
+
+static int policy_save(const struct command *command, const struct instance *instance,
+		       const char *path)
+{
+	struct saving saving = {0};
+	bool backup = false;
+	size_t size = 0;
+	char *text;
+	int rc;
+
+	instance_context(instance, &saving.ctx);
+	rc = instance_policy_read(instance, &saving.policy);
+	if (rc)
+		return rc;
+	text = policy_text(&saving.policy, &saving.ctx, &size);
+	rc = file_save(path, text, size, loses_text, &saving, &backup);
+	if (!rc)
+		saved_print(command, instance, path, saving.policy.count, backup);
+	free(text);
+	policy_clear(&saving.policy);
+	return rc;
+}
+
+/* Refuses words for devices where the file is expected. 0 or EXIT_USAGE; reports. */
+static int file_refuse(const char *file, const char *device)
+{
+	if (strpbrk(file, "/.") || (!selection_is_many(file) && strcmp(file, device) != 0))
+		return 0;
+	return wrong("save: '%s' names a device, not a file: `rlctl save -i %s`, or ./%s for a "
+		     "file of this name",
+		     file, file, file);
+}
+
+static int save(const struct command *command, void *arg)
+{
+	struct instance instance;
+	char path[PATH_MAX];
+	int rc;
+
+	(void)arg;
+	rc = instance_open(&command->target, false, &instance);
+	if (rc)
+		return rc;
+	rc = command->word_count ? file_refuse(command->words[0], instance.device) : 0;
+	if (!rc)
+		rc = trial_refuse(&instance);
+	if (!rc && !command->word_count) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
+		rc = instance_file_path("save", RLCTL_POLICIES, instance.device, instance.info.hook,
+					"policy", path);
+	if (!rc && command->phase != PHASE_CHECK)
+		rc = policy_save(command, &instance,
+				 command->word_count ? command->words[0] : path);
+	instance_close(&instance);
+	return rc;
+}
+
+int cmd_save(const struct command *command)
+{
+	const char *device = command->target.device;
+
+	if (command->word_count && !strcmp(command->words[0], "-"))
+		return wrong("save: - is not a file: `rlctl show` prints the policy");
+	if (command->word_count && !*command->words[0])
+		return wrong("save: the name of the file is empty: name a file");
+	if (command->word_count && device && selection_is_many(device))
+		return wrong("save: one file holds the policy of one device: leave out the file");
+	if (command->word_count && file_refuse(command->words[0], ""))
+		return EXIT_USAGE;
+	return targets_change(command, save, NULL);
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* include FILE|DIR: the text of a policy and of all files that it includes becomes one text, and
+ * pieces tell which of its lines are whose. */
+#include "cli/policy/include.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_link.h"
+#include "base/message.h"
+#include "cli/output/output.h"
+#include "policy/policy.h"
+
+#define DEPTH_MAX 8
+#define FILES_MAX 1000
+#define BYTES_MAX (1u << 30) /* of all included files */
+#define SUFFIX    ".policy"
+
+/* A file that is being read, and the one that includes it. */
+struct reading {
+	const char *name, *folder; /* folder: "" or with a slash at its end */
+	const struct reading *outer;
+	unsigned int depth;
+	struct stat stat;
+};
+
+struct expansion {
+	struct policy_file *file;
+	FILE *out;
+	uint32_t line; /* of the text, that comes next */
+	unsigned int files;
+	uint64_t bytes; /* of these files */
+	bool full;      /* no more of them */
+};
+
+/* An include statement in its line. */
+struct include {
+	const struct reading *in;
+	char path[PATH_MAX]; /* from the current folder */
+	struct policy_error err;
+};
+
+/* ---- errors and pieces */
+
+__attribute__((format(printf, 2, 3))) static int refuse(struct include *include, const char *format,
+							...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(include->err.text, sizeof(include->err.text), format, args);
+	va_end(args);
+	return -1;
+}
+
+static void error_keep(struct expansion *e, const struct policy_error *err)
+{
+	struct policy_file *file = e->file;
+	struct policy_error *more =
+		reallocarray(file->errors, file->error_count + 1, sizeof(*more));
+
+	if (!more)
+		out_of_memory();
+	file->errors = more;
+	more[file->error_count] = *err;
+	more[file->error_count++].line = e->line;
+}
+
+static void piece_begin(struct expansion *e, const char *name, uint32_t line)
+{
+	struct policy_source *source = &e->file->source;
+	struct policy_piece *more = reallocarray(source->pieces, source->count + 1, sizeof(*more));
+
+	if (!more)
+		out_of_memory();
+	source->pieces = more;
+	more[source->count++] = (struct policy_piece){e->line, line, name};
+}
+
+/* Names live as long as the file. */
+static const char *name_keep(struct expansion *e, const char *name)
+{
+	struct policy_file *file = e->file;
+	char **more = reallocarray(file->names, file->name_count + 1, sizeof(*more));
+
+	if (!more)
+		out_of_memory();
+	file->names = more;
+	more[file->name_count] = strdup(name);
+	if (!more[file->name_count])
+		out_of_memory();
+	return more[file->name_count++];
+}
+
+static void folder_of(const char *path, char out[PATH_MAX])
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	snprintf(out, PATH_MAX, "%.*s", slash ? (int)(slash + 1 - path) : 0, path ? path : "");
+}
+
+/* ---- files */
+
+/* An error shows the line that it is in, so another user's policy includes only what its owner may
+ * read. */
+static bool may_include(const struct stat *by, const struct stat *file)
+{
+	return !S_ISREG(by->st_mode) || !by->st_uid || by->st_uid == geteuid() ||
+	       by->st_uid == file->st_uid || file->st_mode & S_IROTH;
+}
+
+/* The descriptor, or -1 with the error. */
+static int include_open(struct include *include, struct stat *out)
+{
+	const char *path = include->path;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return refuse(include, "%s: %s", path, strerror(errno));
+	if (fstat(fd, out))
+		refuse(include, "%s: %s", path, strerror(errno));
+	else if (link_is_foreign(path, out))
+		refuse(include, "%s: symbolic link of another user: name the file itself", path);
+	else if (!may_include(&include->in->stat, out))
+		refuse(include,
+		       "%s: the owner of the policy that includes it (uid %u) may not read it: name "
+		       "another file, or take over the policy with `chown`",
+		       path, (unsigned int)include->in->stat.st_uid);
+	else if (!S_ISREG(out->st_mode) && !S_ISDIR(out->st_mode))
+		refuse(include, "%s: neither a file nor a directory", path);
+	else
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* One error is enough: `full` leaves out the includes that follow. */
+static int sum_check(struct expansion *e, struct include *include, const struct stat *stat)
+{
+	e->full = true;
+	if (e->files >= FILES_MAX)
+		return refuse(include, "%s: more than %d files are included: put them together",
+			      include->path, FILES_MAX);
+	if (e->bytes + stat->st_size > BYTES_MAX)
+		return refuse(include, "%s: the included files have more than %u MiB: not policies",
+			      include->path, BYTES_MAX >> 20);
+	e->full = false;
+	return 0;
+}
+
+static int nesting_check(struct include *include, const struct stat *stat)
+{
+	const struct reading *at = include->in;
+
+	do {
+		if (at->stat.st_dev == stat->st_dev && at->stat.st_ino == stat->st_ino)
+			return refuse(include, "%s: includes itself: remove one of the includes",
+				      include->path);
+		at = at->outer;
+	} while (at);
+	if (include->in->depth == DEPTH_MAX)
+		return refuse(include,
+			      "%s: more than %d files include one another: include it "
+			      "from an outer one",
+			      include->path, DEPTH_MAX);
+	return 0;
+}
+
+static int lines_add(struct expansion *e, const struct reading *in, const char *text, size_t size);
+
+/* 0, or -1 with the error. */
+static int file_add(struct expansion *e, struct include *include, int fd, const struct stat *stat)
+{
+	struct reading in = {.outer = include->in, .depth = include->in->depth + 1, .stat = *stat};
+	struct policy_file file = {0};
+	char folder[PATH_MAX];
+	const char *error;
+	int rc = nesting_check(include, stat);
+
+	if (!rc)
+		rc = sum_check(e, include, stat);
+	if (rc)
+		return rc;
+	if (stat->st_mode & S_IWOTH)
+		note("%s: every user may write to this policy: `chmod o-w %s`", include->path,
+		     include->path);
+	in.name = name_keep(e, include->path);
+	e->files++;
+	error = policy_descriptor_load(fd, in.name, &file);
+	if (error)
+		return refuse(include, "%s: %s", include->path, error);
+	e->bytes += file.size;
+	folder_of(in.name, folder);
+	in.folder = folder;
+	piece_begin(e, in.name, 1);
+	rc = lines_add(e, &in, file.text, file.size);
+	policy_file_clear(&file);
+	return rc;
+}
+
+static int path_add(struct expansion *e, struct include *include, bool may_be_folder);
+
+static int is_policy(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name), suffix = strlen(SUFFIX);
+
+	return entry->d_name[0] != '.' && len > suffix &&
+	       !strcmp(entry->d_name + len - suffix, SUFFIX);
+}
+
+/* In the C locale's order, whatever the user's is. */
+static int name_compare(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int folder_add(struct expansion *e, struct include *include, int fd)
+{
+	size_t len = strlen(include->path);
+	bool slash = len && include->path[len - 1] == '/';
+	struct dirent **entries;
+	int count = scandirat(fd, ".", &entries, is_policy, name_compare), rc = 0;
+
+	if (count < 0)
+		return refuse(include, "%s: %s", include->path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		struct include one = *include;
+
+		if (!rc && snprintf(one.path, sizeof(one.path), "%s%s%s", include->path,
+				    slash ? "" : "/", entries[i]->d_name) >= PATH_MAX)
+			rc = refuse(include, "%s", strerror(ENAMETOOLONG));
+		else if (!rc && path_add(e, &one, false))
+			rc = refuse(include, "%s", one.err.text);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+static int path_add(struct expansion *e, struct include *include, bool may_be_folder)
+{
+	struct stat stat;
+	int rc, fd = include_open(include, &stat);
+
+	if (fd < 0)
+		return -1;
+	if (S_ISREG(stat.st_mode))
+		rc = file_add(e, include, fd, &stat);
+	else if (may_be_folder)
+		rc = folder_add(e, include, fd);
+	else
+		rc = refuse(include, "%s: a directory in a directory: include it by itself",
+			    include->path);
+	close(fd);
+	return rc;
+}
+
+/* ---- lines */
+
+static size_t blanks(const char *at, const char *end)
+{
+	size_t len = 0;
+
+	while (at + len < end && strchr(" \t\r\n", at[len]) && at[len])
+		len++;
+	return len;
+}
+
+static size_t word(const char *at, const char *end)
+{
+	size_t len = 0;
+
+	while (at + len < end && at[len] && !strchr(" \t\r\n#", at[len]))
+		len++;
+	return len;
+}
+
+/* Is the line an include statement? Then *path is its argument. 1, 0, or -1 with the error. */
+static int include_parse(struct include *include, const char *line, const char *end,
+			 const char **path, size_t *len)
+{
+	const char *at = line + blanks(line, end), *rest;
+
+	if (word(at, end) != strlen("include") || strncmp(at, "include", strlen("include")))
+		return 0;
+	include->err.column = at - line + 1;
+	at += strlen("include");
+	*path = at + blanks(at, end);
+	*len = word(*path, end);
+	if (!*len)
+		return refuse(include, "\"include\" must be followed by a file or a directory");
+	rest = *path + *len;
+	rest += blanks(rest, end);
+	if (rest < end && *rest != '#') {
+		include->err.column = rest - line + 1;
+		return refuse(include, "include takes one file or directory, without blanks in its "
+				       "name: write one include per line");
+	}
+	include->err.column = *path - line + 1;
+	return 1;
+}
+
+/* 1 if the files that it includes took the place of the line. */
+static int include_line(struct expansion *e, const struct reading *in, const char *line,
+			const char *end)
+{
+	struct include include = {.in = in};
+	const char *path;
+	size_t len;
+	int rc = include_parse(&include, line, end, &path, &len);
+
+	if (!rc)
+		return 0;
+	if (e->full)
+		return 1;
+	if (rc > 0 && snprintf(include.path, PATH_MAX, "%s%.*s", *path == '/' ? "" : in->folder,
+			       (int)len, path) >= PATH_MAX)
+		rc = refuse(&include, "%s", strerror(ENAMETOOLONG));
+	if (rc > 0)
+		rc = path_add(e, &include, true);
+	if (!rc)
+		return 1;
+	error_keep(e, &include.err);
+	return -1;
+}
+
+static int lines_add(struct expansion *e, const struct reading *in, const char *text, size_t size)
+{
+	const char *end = text + size;
+	uint32_t number = 0;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', end - line);
+		int included;
+
+		next = newline ? newline + 1 : end;
+		number++;
+		included = include_line(e, in, line, newline ? newline : end);
+		if (included > 0) {
+			piece_begin(e, in->name, number + 1);
+			continue;
+		}
+		if (included < 0)
+			piece_begin(e, in->name, number);
+		fwrite(line, 1, next - line, e->out);
+		if (!newline)
+			putc('\n', e->out);
+		e->line++;
+	}
+	return 0;
+}
+
+int includes_expand(struct policy_file *file, int fd, const char *path)
+{
+	struct expansion e = {.file = file, .line = 1};
+	char folder[PATH_MAX], *text = NULL;
+	struct reading in = {.name = file->name, .folder = folder};
+	size_t size = 0;
+
+	if (!memmem(file->text, file->size, "include", strlen("include")))
+		return 0;
+	if (fstat(fd, &in.stat))
+		return fail("%s: %s", file->name, strerror(errno));
+	folder_of(path, folder);
+	e.out = open_memstream(&text, &size);
+	if (!e.out)
+		out_of_memory();
+	lines_add(&e, &in, file->text, file->size);
+	if (fclose(e.out))
+		out_of_memory();
+	free(file->text);
+	file->text = text;
+	file->size = size;
+	return 0;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies in files: reads and parses them, and reports the place of an error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file_link.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/attach/named_policy.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/policy/include.h"
+#include "compile/compile.h"
+#include "kernel/attach/object.h"
+#include "policy/lint.h"
+#include "policy/policy.h"
+
+#define MEM_MAJOR    1 /* of the kernel's devices.txt */
+#define MEM_NULL     3
+#define TICK_ASSUMED (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
+
+static int link_check(const char *path, int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file))
+		return fail("%s: %s", path, strerror(errno));
+	if (!link_is_foreign(path, &file))
+		return 0;
+	return fail("%s: symbolic link of another user to a file that is not theirs: name the file "
+		    "itself",
+		    path);
+}
+
+int file_kind_check(const char *path, int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file))
+		return fail("%s: %s", path, strerror(errno));
+	if (S_ISBLK(file.st_mode) ||
+	    (S_ISCHR(file.st_mode) && !isatty(fd) && file.st_rdev != makedev(MEM_MAJOR, MEM_NULL)))
+		return fail("%s: not a file but a device: name a file, or - for standard input",
+			    path);
+	return 0;
+}
+
+static void writers_note(const char *path, int fd)
+{
+	struct stat file;
+
+	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
+		note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
+}
+
+/* The descriptor, or -1; reports. */
+static int policy_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool is_link = fd < 0 && errno == ELOOP;
+
+	if (is_link)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("%s: %s", path, strerror(errno));
+	if ((!is_link || !link_check(path, fd)) && !file_kind_check(path, fd)) {
+		writers_note(path, fd);
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+/* Whether the word names one of the policies that come with rlctl: it has no slash, and there is
+ * no such file in the current directory. */
+static bool is_policy_name(const char *word)
+{
+	struct stat file;
+
+	return policy_name_possible(word) &&
+	       (stat(word, &file) ? errno == ENOENT : S_ISDIR(file.st_mode));
+}
+
+static int path_read(const char *path, struct policy_file *out)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : policy_open(path);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = policy_descriptor_read(fd, is_stdin ? "stdin" : path, out);
+	if (!rc && includes_expand(out, fd, is_stdin ? NULL : path)) {
+		policy_file_clear(out);
+		rc = -1;
+	}
+	if (!is_stdin)
+		close(fd);
+	return rc;
+}
+
+int policy_file_read(const char *path, struct policy_file *out)
+{
+	char *found;
+	int rc;
+
+	if (!is_policy_name(path))
+		return path_read(path, out);
+	found = policy_name_path(path);
+	if (!found)
+		return -1;
+	rc = path_read(found, out);
+	if (rc)
+		free(found);
+	else
+		out->found = found; /* which its name is */
+	return rc;
+}
+
+/* The line with that number, from 1, and its length without the newline. */
+static const char *line_find(const struct policy_file *file, uint32_t number, size_t *len)
+{
+	const char *end = file->text + file->size, *line = file->text, *newline;
+
+	while ((newline = memchr(line, '\n', end - line)) && --number)
+		line = newline + 1;
+	if (!newline)
+		newline = end;
+	if (newline > line && newline[-1] == '\r')
+		newline--;
+	*len = newline - line;
+	return line;
+}
+
+/* Names the other line behind the text, with its file if that is another one. */
+static void other_append(const struct policy_file *file, struct policy_error *err)
+{
+	struct policy_place place = policy_place(&file->source, err->line);
+	struct policy_place other = policy_place(&file->source, err->other);
+	bool same = !strcmp(place.name, other.name);
+	size_t used = strlen(err->text);
+
+	snprintf(err->text + used, sizeof(err->text) - used,
+		 " (the other is on line %" PRIu32 "%s%s)", other.line, same ? "" : " of ",
+		 same ? "" : other.name);
+}
+
+/* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
+static int report_error(const struct policy_file *file, const struct policy_error *err)
+{
+	struct policy_place place = policy_place(&file->source, err->line);
+	struct policy_error named = *err;
+	char *text = NULL;
+	const char *line;
+	size_t len;
+
+	if (!err->line)
+		return fail("%s: %s", file->name, err->text);
+	if (err->other)
+		other_append(file, &named);
+	if (asprintf(&text, "%s:%" PRIu32, place.name, place.line) < 0)
+		out_of_memory();
+	line = line_find(file, err->line, &len);
+	fail_at(text, line, len, &named);
+	free(text);
+	return -1;
+}
+
+/* The parser knows only that an include stayed in the text; why, is in file->errors. */
+static const struct policy_error *include_error(const struct policy_file *file,
+						const struct policy_error *err)
+{
+	for (size_t i = 0; i < file->error_count; i++)
+		if (file->errors[i].line == err->line)
+			return &file->errors[i];
+	return err;
+}
+
+/* Reports every error, and how many there are. Returns -1. */
+static int report_errors(const struct policy_file *file, const struct policy_errors *errors)
+{
+	for (size_t i = 0; i < policy_errors_kept(errors); i++)
+		report_error(file, include_error(file, &errors->first[i]));
+	if (errors->count > 1)
+		fail("%s: %zu errors", file->name, errors->count);
+	return errors->count ? -1 : fail("%s: out of memory", file->name);
+}
+
+/* Compiles the policy as for an instance of that size that has nothing, for its errors alone. */
+static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, uint32_t rules,
+			 struct policy *policy, struct policy_errors *errors)
+{
+	const struct compile_context context = {
+		.rules_max = rules < RULES_MAX ? rules : RULES_MAX,
+		.prefixes_max = prefixes,
+		.slots_max = 2 * prefixes,
+		.batches_max = 2 * prefixes,
+		.tick_ns = TICK_ASSUMED,
+		.cpus = 1,
+		.possible_cpus = 1,
+		.log_max = RL_SLIDING_LOG_MAX,
+		.now_ns = clock_ns(CLOCK_MONOTONIC),
+		.text = ctx,
+	};
+	const struct rl_policy_header nothing = {0};
+	const struct policy empty = {0};
+	struct compiled compiled = {0};
+	int rc = policy_compile(policy, &empty, &nothing, false, &context, &compiled, errors);
+
+	compiled_clear(&compiled);
+	return rc;
+}
+
+/* Adds errors that several rules make together, of the statements that have none of their own. The
+ * instance, which is not known here, may be as large as they come. */
+static void joint_errors_add(const struct policy_file *file, const struct policy_context *ctx,
+			     struct policy_errors *errors)
+{
+	struct policy_errors joint = {0};
+	struct policy rest = {0};
+
+	if (ctx->known || policy_parse_rest(file->text, file->size, ctx, &rest))
+		return;
+	compile_alone(ctx, CAPACITY_MAX, RULES_MAX, &rest, &joint);
+	for (size_t i = 0; i < policy_errors_kept(&joint); i++)
+		policy_errors_add(errors, &joint.first[i]);
+	errors->count += joint.count - policy_errors_kept(&joint);
+	policy_clear(&rest);
+}
+
+static int parse(const struct policy_file *file, const struct policy_context *ctx,
+		 struct policy *replaced, struct policy *out)
+{
+	struct policy_errors errors;
+	int rc = policy_parse(file->text, file->size, ctx, replaced, out, &errors);
+
+	if (rc == -EINVAL)
+		joint_errors_add(file, ctx, &errors);
+	return rc ? report_errors(file, &errors) : 0;
+}
+
+static void replaced_note(const struct policy_source *source, const struct rule *earlier,
+			  const struct rule *later)
+{
+	struct policy_place from = policy_place(source, earlier->line);
+	struct policy_place to = policy_place(source, later->line);
+	bool same = !strcmp(from.name, to.name);
+
+	note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 "%s%s (same prefix, match, key "
+	     "and unit)",
+	     to.name, to.line, from.line, same ? "" : " of ", same ? "" : from.name);
+}
+
+int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
+		      struct policy *out)
+{
+	struct policy replaced = {0};
+	int rc = parse(file, ctx, &replaced, out);
+
+	for (size_t i = 0; i < replaced.count; i += 2)
+		replaced_note(&file->source, &replaced.rules[i], &replaced.rules[i + 1]);
+	policy_clear(&replaced);
+	return rc;
+}
+
+int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
+			    struct policy *out)
+{
+	return parse(file, ctx, NULL, out);
+}
+
+void warning_note(const struct rule *rule, const char *text, void *file)
+{
+	struct policy_place place;
+
+	if (!file || !rule || !rule->line) {
+		note_once("warning: %s", text);
+		return;
+	}
+	place = policy_place(file, rule->line);
+	note_once("%s:%" PRIu32 ": warning: %s", place.name, place.line, text);
+}
+
+void policy_warnings_note(const struct policy_source *file, const struct policy *policy,
+			  const struct policy_context *ctx)
+{
+	if (file && !policy->count)
+		note("%s: no rules: every packet passes", file->name);
+	policy_warn(policy, ctx, warning_note, (void *)file);
+}
+
+int policy_lint_note(const struct policy_source *file, const struct policy *policy,
+		     const struct policy_context *ctx)
+{
+	char shadow[24] = "none";
+	struct policy_sum sum;
+
+	policy_sum(policy, &sum);
+	if (policy_lint(policy, ctx, file, warning_note, (void *)file))
+		return fail("%s: out of memory", file->name);
+	if (sum.shadow)
+		snprintf(shadow, sizeof(shadow), "%zu", sum.shadow);
+	note("%s: %zu rule%s, %zu prefix%s, %s only count%s", file->name, sum.rules,
+	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", shadow,
+	     sum.shadow > 1 ? "" : "s");
+	return 0;
+}
+
+int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
+		      uint32_t prefixes, uint32_t rules, struct policy *policy)
+{
+	struct policy_errors errors;
+	int rc = compile_alone(ctx, prefixes, rules, policy, &errors);
+
+	return rc ? report_errors(file, &errors) : 0;
+}

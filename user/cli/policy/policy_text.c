@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The text of a policy: reads the whole of an open file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+
+#define FILE_MAX_BYTES (1ull << 30)
+
+/* Doubles the buffer if it is full; one byte stays free for the NUL. NULL or the error. */
+static const char *buffer_grow(struct policy_file *file, size_t *capacity)
+{
+	size_t wanted = *capacity ? *capacity * 2 : 1 << 16;
+	char *text;
+
+	if (file->size + 1 < *capacity)
+		return NULL;
+	if (wanted > 2 * FILE_MAX_BYTES)
+		return "larger than 1 GiB: not a policy";
+	text = realloc(file->text, wanted);
+	if (!text)
+		return "out of memory";
+	file->text = text;
+	*capacity = wanted;
+	return NULL;
+}
+
+static const char *descriptor_read(int fd, struct policy_file *file)
+{
+	const char *error;
+	size_t capacity = 0;
+	ssize_t n;
+
+	do {
+		error = buffer_grow(file, &capacity);
+		if (error)
+			return error;
+		n = read(fd, file->text + file->size, capacity - file->size - 1);
+		file->size += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		return errno == EISDIR ? "Is a directory: name a file" : strerror(errno);
+	file->text[file->size] = '\0';
+	return NULL;
+}
+
+const char *policy_descriptor_load(int fd, const char *name, struct policy_file *out)
+{
+	struct policy_file file = {.name = name, .source.name = name};
+	const char *error = descriptor_read(fd, &file);
+
+	if (error)
+		policy_file_clear(&file);
+	else
+		*out = file;
+	return error;
+}
+
+int policy_descriptor_read(int fd, const char *name, struct policy_file *out)
+{
+	const char *error = policy_descriptor_load(fd, name, out);
+
+	return error ? fail("%s: %s", name, error) : 0;
+}
+
+void policy_file_clear(struct policy_file *file)
+{
+	for (size_t i = 0; i < file->name_count; i++)
+		free(file->names[i]);
+	free(file->names);
+	free(file->errors);
+	free(file->source.pieces);
+	free(file->text);
+	free(file->found);
+	memset(file, 0, sizeof(*file));
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Replaces a file by a new one beside it. The folder is opened once, and names in it are never
+ * followed: another user who may write to it can exchange no name for a link to a file that is not
+ * his. */
+#include "cli/policy/save_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+
+#define LINKS_MAX 8
+#define NEW_MODE  0640
+
+struct place {
+	const char *path; /* as messages show it */
+	int folder;
+	char name[NAME_MAX + 1];
+	int fd; /* the former file, for reading; -1: there is none */
+	struct stat stat;
+};
+
+static int report(const struct place *place, int error)
+{
+	return fail("%s: saving failed: %s", place->path, strerror(error));
+}
+
+/* Opens the folder of a path that begins at place->folder. 0 or -errno. */
+static int folder_enter(struct place *place, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX];
+	int fd;
+
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return -EISDIR;
+	if (strlen(name) > NAME_MAX || (size_t)(name - path) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	fd = openat(place->folder, slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (place->folder >= 0)
+		close(place->folder);
+	place->folder = fd;
+	snprintf(place->name, sizeof(place->name), "%s", name);
+	return 0;
+}
+
+/* Where the link of that descriptor leads. 0 or -errno. */
+static int link_read(int fd, const struct stat *link, char out[PATH_MAX])
+{
+	ssize_t len;
+
+	if (link->st_uid && link->st_uid != geteuid())
+		return -ELOOP;
+	len = readlinkat(fd, "", out, PATH_MAX);
+	if (len < 0)
+		return -errno;
+	if (len == PATH_MAX)
+		return -ENAMETOOLONG;
+	out[len] = '\0';
+	return 0;
+}
+
+/* One step: 1 if the name was a link, which `path` receives. */
+static int place_step(struct place *place, char path[PATH_MAX])
+{
+	int ret = folder_enter(place, path), fd;
+
+	if (ret)
+		return ret;
+	fd = openat(place->folder, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	ret = fstat(fd, &place->stat) ? -errno : 0;
+	if (!ret && S_ISLNK(place->stat.st_mode)) {
+		ret = link_read(fd, &place->stat, path);
+		ret = ret ? ret : 1;
+	} else if (!ret && !S_ISREG(place->stat.st_mode)) {
+		ret = S_ISDIR(place->stat.st_mode) ? -EISDIR : -ENOTSUP;
+	}
+	close(fd);
+	return ret;
+}
+
+static int former_open(struct place *place)
+{
+	place->fd =
+		openat(place->folder, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (place->fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return fstat(place->fd, &place->stat) ? -errno : 0;
+}
+
+static int place_open(const char *path, struct place *out)
+{
+	char next[PATH_MAX];
+	int ret = 1;
+
+	*out = (struct place){.path = path, .folder = AT_FDCWD, .fd = -1};
+	snprintf(next, sizeof(next), "%s", path);
+	if (strlen(path) >= sizeof(next))
+		return fail("%s: %s", path, strerror(ENAMETOOLONG));
+	for (int links = 0; ret > 0; links++)
+		ret = links < LINKS_MAX ? place_step(out, next) : -ELOOP;
+	if (!ret)
+		ret = former_open(out);
+	if (!ret)
+		return 0;
+	if (ret == -ELOOP)
+		return fail("%s: symbolic link of another user, or too many of them: name the file "
+			    "itself",
+			    path);
+	if (ret == -ENOENT)
+		return fail("%s: %s: make its directory first, with `mkdir -p`", path,
+			    strerror(ENOENT));
+	if (ret == -ENOTSUP)
+		return fail("%s: not a file: name a file", path);
+	return fail("%s: %s", path, strerror(-ret));
+}
+
+static void place_close(struct place *place)
+{
+	if (place->folder >= 0)
+		close(place->folder);
+	if (place->fd >= 0)
+		close(place->fd);
+}
+
+/* ---- writing */
+
+static void temporary_name(const struct place *place, const char *suffix, char out[NAME_MAX + 1])
+{
+	snprintf(out, NAME_MAX + 1, ".%.200s.%ld%s", place->name, (long)getpid(), suffix);
+}
+
+/* Is it a name of temporary_name(), of a process that has ended? */
+static bool is_left(const struct place *place, const char *name)
+{
+	char own[NAME_MAX + 1], *end;
+	size_t len = snprintf(own, sizeof(own), ".%.200s.", place->name);
+	long pid;
+
+	if (strncmp(name, own, len) != 0)
+		return false;
+	pid = strtol(name + len, &end, 10);
+	return pid > 0 && end > name + len && (!*end || !strcmp(end, "~")) && kill((pid_t)pid, 0) &&
+	       errno == ESRCH;
+}
+
+/* Removes what processes left that were killed as they wrote this file. */
+static void left_remove(const struct place *place)
+{
+	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_left(place, entry->d_name))
+			unlinkat(place->folder, entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static int text_write(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= n;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+/* The mode first, while the file is ours. */
+static int owner_keep(const struct place *place, int fd)
+{
+	if (place->fd < 0)
+		return fchmod(fd, NEW_MODE) ? -errno : 0;
+	if (fchmod(fd, place->stat.st_mode & 0777))
+		return -errno;
+	if (place->stat.st_uid == geteuid() && place->stat.st_gid == getegid())
+		return 0;
+	return fchown(fd, place->stat.st_uid, place->stat.st_gid) ? -errno : 0;
+}
+
+static int temporary_write(const struct place *place, const char *name, const char *text,
+			   size_t size)
+{
+	int ret, fd;
+
+	unlinkat(place->folder, name, 0); /* left by a crash */
+	fd = openat(place->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return -errno;
+	ret = owner_keep(place, fd);
+	if (!ret)
+		ret = text_write(fd, text, size);
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+/* The former file gets a second name. */
+static int former_keep(const struct place *place)
+{
+	char name[NAME_MAX + 1], backup[NAME_MAX + 2];
+	int ret = 0;
+
+	if (snprintf(backup, sizeof(backup), "%s~", place->name) > NAME_MAX)
+		return -ENAMETOOLONG;
+	temporary_name(place, "~", name);
+	unlinkat(place->folder, name, 0);
+	if (linkat(place->folder, place->name, place->folder, name, 0))
+		return -errno;
+	if (renameat(place->folder, name, place->folder, backup))
+		ret = -errno;
+	unlinkat(place->folder, name, 0); /* there, if both were the same file */
+	return ret;
+}
+
+/* The new file is whole before the former one loses its name. */
+static int file_replace(const struct place *place, const char *text, size_t size, bool keep)
+{
+	char name[NAME_MAX + 1];
+	int ret;
+
+	left_remove(place);
+	temporary_name(place, "", name);
+	ret = temporary_write(place, name, text, size);
+	if (!ret && keep)
+		ret = former_keep(place);
+	if (!ret && renameat(place->folder, name, place->folder, place->name))
+		ret = -errno;
+	if (ret)
+		unlinkat(place->folder, name, 0);
+	else if (fsync(place->folder))
+		ret = -errno;
+	return ret;
+}
+
+int file_save(const char *path, const char *text, size_t size,
+	      bool (*backup_wanted)(const char *text, size_t size, const void *arg),
+	      const void *arg, bool *backup)
+{
+	struct policy_file former = {0};
+	struct place place;
+	int ret, rc = place_open(path, &place);
+	bool keep = false;
+
+	if (!rc && place.fd >= 0 && backup_wanted)
+		rc = policy_descriptor_read(place.fd, path, &former);
+	if (!rc) {
+		keep = former.text && backup_wanted(former.text, former.size, arg);
+		ret = file_replace(&place, text, size, keep);
+		rc = ret ? report(&place, -ret) : 0;
+	}
+	if (backup)
+		*backup = keep;
+	policy_file_clear(&former);
+	place_close(&place);
+	return rc;
+}
+
+int file_save_check(const char *path)
+{
+	struct place place;
+	int rc = place_open(path, &place);
+
+	if (!rc && faccessat(place.folder, ".", W_OK | X_OK, AT_EACCESS))
+		rc = report(&place, errno);
+	place_close(&place);
+	return rc;
+}

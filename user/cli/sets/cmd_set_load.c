@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl set load: loads the files and databases of sets. With --due it does what has to be done
+ * from time to time: it loads what has changed, removes what has expired, and saves what would be
+ * lost.
+ */
+#include <string.h>
+
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/sets/set_each.h"
+#include "cli/sets/set_guard.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/open.h"
+#include "kernel/instance/selection.h"
+#include "kernel/sets/set_load.h"
+#include "kernel/sets/set_state.h"
+
+#define NAMES_MAX 64
+
+struct loads {
+	const struct command *command;
+	const struct command *one;
+	uint64_t found;
+};
+
+static void text_print(const struct command *one, const struct rl_set_words *words,
+		       const struct member_list *list)
+{
+	size_t left_out = list->bad_count + list->wide_count;
+
+	printf("%s %s: %s: %zu members from %s", one->target.device, hook_name(one->target.hook),
+	       words->name, list->count, words->path);
+	if (left_out)
+		printf(", %zu line%s left out", left_out, left_out == 1 ? "" : "s");
+	putchar('\n');
+}
+
+static void loaded_print(const struct rl_set_words *words, const struct member_list *list,
+			 const struct member_result *result, bool failed, void *arg)
+{
+	const struct loads *loads = arg;
+	const struct command *one = loads->one;
+	struct json_object *document;
+
+	if (!output_json) {
+		if (!failed && !output_quiet)
+			text_print(one, words, list);
+		return;
+	}
+	document = json_object_new_object();
+	json_put(document, "device", json_object_new_string(one->target.device));
+	json_put(document, "hook", json_object_new_string(hook_name(one->target.hook)));
+	json_put(document, "set", json_object_new_string(words->name));
+	json_put(document, "file", json_object_new_string(words->path));
+	json_put(document, "loaded", json_object_new_boolean(!failed));
+	json_put(document, "added", json_object_new_uint64(result->added));
+	json_put(document, "left_out", json_object_new_uint64(list->bad_count + list->wide_count));
+	json_put(document, "guarded", json_object_new_uint64(list->guarded));
+	json_put(document, "host_bits", json_object_new_uint64(list->host_bits));
+	document_print(one, document);
+}
+
+static int expired_sweep(const struct target *target)
+{
+	struct instance instance;
+	int rc = instance_open(target, true, &instance);
+
+	if (rc)
+		return rc;
+	rc = sets_sweep(&instance);
+	instance_close(&instance);
+	return rc;
+}
+
+static int load_one(const struct command *one, void *arg)
+{
+	struct loads *loads = arg;
+	bool due = option_given(one, OPTION_DUE);
+	struct set_load load = {
+		.target = &one->target,
+		.when = due ? SET_LOAD_DUE : SET_LOAD_NOW,
+		.names = one->words,
+		.name_count = one->word_count,
+		.accepts = option_given(one, OPTION_YES),
+		.guard = set_load_guard,
+		.tell = loaded_print,
+		.arg = loads,
+	};
+	int rc;
+
+	loads->one = one;
+	rc = sets_load(&load);
+	loads->found |= load.found;
+	if (due && expired_sweep(&one->target))
+		rc = -1;
+	if (due && set_save_changed(&one->target))
+		rc = -1;
+	return rc;
+}
+
+int cmd_set_load(const struct command *command)
+{
+	struct loads loads = {.command = command};
+	int rc;
+
+	if (command->word_count > NAMES_MAX)
+		return wrong("set load: more than %d names: leave them out to load all sets",
+			     NAMES_MAX);
+	rc = set_each(command, load_one, &loads);
+	for (int i = 0; !rc && i < command->word_count; i++)
+		if (!(loads.found >> i & 1))
+			rc = fail("no policy has a set %s: `rlctl set list` shows them",
+				  command->words[i]);
+	return rc;
+}
+
+void sets_load_new(const struct target *target)
+{
+	struct set_load load = {
+		.target = target, .when = SET_LOAD_CHANGED, .warns = true, .guard = set_load_guard};
+
+	sets_load(&load);
+}

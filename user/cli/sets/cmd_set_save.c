@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl set save, rlctl set restore: members of dynamic sets in a file that outlives a reboot. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/message.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "cli/policy/instance_file.h"
+#include "cli/policy/save_file.h"
+#include "cli/sets/set_each.h"
+#include "kernel/instance/open.h"
+#include "kernel/instance/selection.h"
+#include "kernel/sets/set_state.h"
+
+#define STATE_FOLDER "/var/lib/rlctl"
+
+/* ---- saving */
+
+static int folders_make(const char *path)
+{
+	char folder[PATH_MAX];
+
+	if (strncmp(path, STATE_FOLDER "/", sizeof(STATE_FOLDER)) != 0)
+		return 0;
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if ((mkdir(STATE_FOLDER, 0700) && errno != EEXIST) ||
+	    (mkdir(folder, 0700) && errno != EEXIST))
+		return fail("%s: %s: make this directory, or name a file", folder, strerror(errno));
+	return 0;
+}
+
+/* "saved TIME # TAG of OWNER": what stands after `#`; "" if nothing does. */
+static void head_read(const char *path, char out[SET_TAG_MAX + OWNER_MAX])
+{
+	char line[SET_TAG_MAX + OWNER_MAX + 64] = "";
+	FILE *file = fopen(path, "re");
+	const char *found;
+
+	out[0] = '\0';
+	if (!file)
+		return;
+	found = fgets(line, sizeof(line), file) ? strstr(line, "# ") : NULL;
+	fclose(file);
+	if (found && !strncmp(line, "saved ", strlen("saved ")))
+		snprintf(out, SET_TAG_MAX + OWNER_MAX, "%.*s", (int)strcspn(found + 2, "\n"),
+			 found + 2);
+}
+
+/* Refuses a file with the members of another instance. 0 or -1; reports. */
+static int owner_check(const char *verb, const char *path, const char *owner)
+{
+	char head[SET_TAG_MAX + OWNER_MAX];
+	const char *other;
+
+	head_read(path, head);
+	other = strstr(head, " of ");
+	if (!other || !strcmp(other + strlen(" of "), owner))
+		return 0;
+	return fail("%s: it has the members of %s, and this is %s: %s", path,
+		    other + strlen(" of "), owner,
+		    strcmp(verb, "set save")
+			    ? "name it, if they are meant: `rlctl set restore FILE`"
+			    : "name another file, or remove this one");
+}
+
+static void saved_print(const struct command *command, const struct instance *instance,
+			const char *path, size_t members)
+{
+	struct json_object *document;
+
+	if (!output_json) {
+		note("%s: saved %zu member%s to %s", instance->device, members,
+		     members == 1 ? "" : "s", path);
+		return;
+	}
+	document = json_instance(instance);
+	json_put(document, "file", json_object_new_string(path));
+	json_put(document, "members", json_object_new_uint64(members));
+	document_print(command, document);
+}
+
+/* The members of one moment. */
+struct members {
+	struct instance instance; /* closed */
+	char owner[OWNER_MAX];
+	char *text; /* NULL: there are no dynamic sets */
+	size_t size, count;
+};
+
+/* The writers' lock is held while they are read, and not while they are written. */
+static int members_take(const struct target *target, struct members *out)
+{
+	struct instance *instance = &out->instance;
+	int rc = instance_open(target, true, instance);
+
+	if (rc)
+		return rc;
+	instance_file_owner(instance->device, instance->info.hook, out->owner);
+	rc = set_state_print(instance, out->owner, &out->text, &out->size, &out->count);
+	instance_close(instance);
+	return rc;
+}
+
+static int members_save(const struct command *command, const struct target *target,
+			const char *path)
+{
+	struct members members = {0};
+	int rc = members_take(target, &members);
+
+	if (rc || !members.text)
+		return rc;
+	if (!strcmp(path, "-"))
+		fwrite(members.text, 1, members.size, stdout);
+	else
+		rc = owner_check("set save", path, members.owner);
+	if (!rc && strcmp(path, "-") != 0)
+		rc = file_save(path, members.text, members.size, NULL, NULL, NULL);
+	if (!rc && command && strcmp(path, "-") != 0)
+		saved_print(command, &members.instance, path, members.count);
+	free(members.text);
+	return rc;
+}
+
+/* Two that save at once do it one after the other: the later members are the ones that stay. */
+static int file_lock(const char *path)
+{
+	int fd, ret = folders_make(path);
+
+	if (ret)
+		return ret;
+	fd = open(STATE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("%s: %s", STATE_FOLDER, strerror(errno));
+	ret = lock_wait(fd, STATE_FOLDER, LOCK_WAIT_MS);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret == -ETIMEDOUT ? -1 : fail("%s: %s", STATE_FOLDER, strerror(-ret));
+}
+
+static int default_save(const struct command *command, const struct target *target,
+			const char *path)
+{
+	int rc, lock = file_lock(path);
+
+	if (lock < 0)
+		return -1;
+	rc = members_save(command, target, path);
+	close(lock);
+	return rc;
+}
+
+static int path_get(const char *verb, const struct target *target, char out[PATH_MAX])
+{
+	return instance_file_path(verb, STATE_FOLDER, target->device, target->hook, "sets", out);
+}
+
+static int save_one(const struct command *command, void *arg)
+{
+	char path[PATH_MAX];
+
+	(void)arg;
+	if (command->word_count)
+		return members_save(command, &command->target, command->words[0]);
+	if (path_get(command->verb->name, &command->target, path))
+		return -1;
+	return default_save(command, &command->target, path);
+}
+
+/* Was the file written when the members were as they are now? */
+static bool is_current(const struct target *target, const char *path, int *rc)
+{
+	char head[SET_TAG_MAX + OWNER_MAX], tag[SET_TAG_MAX], owner[OWNER_MAX];
+	struct instance instance;
+
+	*rc = instance_open(target, false, &instance);
+	if (*rc)
+		return false;
+	head_read(path, head);
+	instance_file_owner(instance.device, instance.info.hook, owner);
+	if (set_tag(&instance, tag))
+		tag[0] = '\0';
+	instance_close(&instance);
+	return tag[0] && !strncmp(head, tag, strlen(tag)) &&
+	       !strncmp(head + strlen(tag), " of ", strlen(" of ")) &&
+	       !strcmp(head + strlen(tag) + strlen(" of "), owner);
+}
+
+int set_save_changed(const struct target *target)
+{
+	char path[PATH_MAX];
+	int rc = path_get("set save", target, path);
+
+	if (!rc && !is_current(target, path, &rc) && !rc)
+		rc = default_save(NULL, target, path);
+	return rc;
+}
+
+/* ---- restoring */
+
+static void restored_print(const struct command *command, const struct instance *instance,
+			   const char *set, const struct member_result *result)
+{
+	struct json_object *document;
+
+	if (!output_json) {
+		note("%s: %s: %zu added, %zu extended, %zu present", instance->device, set,
+		     result->added, result->extended, result->present);
+		return;
+	}
+	document = json_instance(instance);
+	json_put(document, "set", json_object_new_string(set));
+	json_put(document, "added", json_object_new_uint64(result->added));
+	json_put(document, "extended", json_object_new_uint64(result->extended));
+	json_put(document, "present", json_object_new_uint64(result->present));
+	json_put(document, "refused", json_object_new_uint64(result->refused));
+	document_print(command, document);
+}
+
+static size_t bad_note(const char *path, const struct member_list *list)
+{
+	for (size_t i = 0; i < list->bad_count && i < MEMBER_BAD_MAX; i++)
+		note("%s:%zu: \"%s\" %s", path, list->bad[i].line, list->bad[i].text,
+		     list->bad[i].why);
+	return list->bad_count;
+}
+
+/* Whole lines are taken; that others are not is an error in the end. */
+static int bad_report(const char *path, const struct member_state *state)
+{
+	size_t bad = bad_note(path, &state->other);
+
+	for (size_t i = 0; i < state->count; i++)
+		bad += bad_note(path, &state->sets[i].list);
+	if (!bad)
+		return 0;
+	return fail("%s: %zu line%s left out; all others were restored", path, bad,
+		    bad == 1 ? "" : "s");
+}
+
+/* The lock is held for the change alone. */
+static int members_restore(const struct command *command, const struct member_state *state)
+{
+	struct member_result *results = calloc(state->count + 1, sizeof(*results));
+	struct instance instance;
+	int rc;
+
+	if (!results)
+		out_of_memory();
+	rc = instance_open(&command->target, true, &instance);
+	if (!rc) {
+		rc = set_state_restore(&instance, state, results);
+		instance_close(&instance);
+		for (size_t i = 0; i < state->count; i++)
+			restored_print(command, &instance, state->sets[i].name, &results[i]);
+	}
+	free(results);
+	return rc;
+}
+
+static int text_restore(const struct command *command, const char *path,
+			const struct policy_file *file)
+{
+	struct member_state state = {0};
+	int rc;
+
+	if (member_state_parse(file->text, file->size, clock_ns(CLOCK_REALTIME), &state))
+		out_of_memory();
+	rc = members_restore(command, &state);
+	if (bad_report(path, &state))
+		rc = -1;
+	member_state_clear(&state);
+	return rc;
+}
+
+/* No file by default is a first boot. 0, 1 (there is none) or -1; reports. */
+static int file_get(const struct command *command, const char *path, struct policy_file *out)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0 && errno == ENOENT && !command->word_count)
+		return 1;
+	if (fd < 0)
+		return fail("%s: %s", path, strerror(errno));
+	rc = policy_descriptor_read(fd, path, out);
+	if (!is_stdin)
+		close(fd);
+	return rc;
+}
+
+static int default_check(const struct command *command, char path[PATH_MAX])
+{
+	const struct target *target = &command->target;
+	char owner[OWNER_MAX];
+
+	if (path_get(command->verb->name, target, path))
+		return -1;
+	instance_file_owner(target->device, target->hook, owner);
+	return owner_check(command->verb->name, path, owner);
+}
+
+static int restore_one(const struct command *command, void *arg)
+{
+	struct policy_file file = {0};
+	char path[PATH_MAX];
+	const char *from = command->word_count ? command->words[0] : path;
+	int rc = command->word_count ? 0 : default_check(command, path);
+
+	(void)arg;
+	if (!rc)
+		rc = file_get(command, from, &file);
+	if (rc == 1) {
+		note("%s: nothing is saved in %s", command->target.device, from);
+		rc = 0;
+	} else if (!rc) {
+		rc = text_restore(command, from, &file);
+	}
+	policy_file_clear(&file);
+	return rc;
+}
+
+/* ---- the verbs */
+
+/* A file is of one instance: of the one that -i names, or the only one. */
+static int file_run(const struct command *command, int (*run)(const struct command *one, void *arg))
+{
+	const char *device = command->target.device;
+	struct command one = *command;
+
+	if (!command->word_count)
+		return set_each(command, run, NULL);
+	if (device && selection_is_many(device))
+		return wrong("%s: one file holds the sets of one device: leave out the file",
+			     command->verb->name);
+	one.target.many = false;
+	return run(&one, NULL);
+}
+
+int cmd_set_save(const struct command *command)
+{
+	return file_run(command, save_one);
+}
+
+int cmd_set_restore(const struct command *command)
+{
+	return file_run(command, restore_one);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opens a set of an instance, by its name. */
+#include "cli/sets/set_open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hint.h"
+#include "base/message.h"
+#include "cli/output/output.h"
+#include "kernel/instance/choose.h"
+#include "kernel/instance/open.h"
+#include "kernel/instance/selection.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/sets/set_load.h"
+#include "policy/named.h"
+#include "policy/set.h"
+
+#define NAMES_MAX 400 /* bytes of names in a message */
+
+int set_name_check(const char *name)
+{
+	if (name[0] == '@' && name_is_valid(name + 1))
+		return wrong("'%s': the name of a set stands without @ here: write %s", name,
+			     name + 1);
+	if (name_is_valid(name))
+		return 0;
+	return wrong("invalid set name '%s': use a lowercase letter, then up to 30 of a-z, 0-9, - "
+		     "and _",
+		     name);
+}
+
+/* ---- unknown sets */
+
+/* "a, b, c" */
+static void names_print(char out[NAMES_MAX], const struct rl_set sets[RL_SETS_MAX])
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (int i = 0; i < RL_SETS_MAX; i++) {
+		if (!sets[i].name[0])
+			continue;
+		if (used + RL_SET_NAME_MAX + 8 > NAMES_MAX) {
+			snprintf(out + used, NAMES_MAX - used, ", ...");
+			return;
+		}
+		used += snprintf(out + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+				 sets[i].name);
+	}
+}
+
+static int report_unknown(const char *device, const char *name,
+			  const struct rl_set sets[RL_SETS_MAX])
+{
+	struct hint hint = {.word = name};
+	char names[NAMES_MAX];
+
+	for (int i = 0; i < RL_SETS_MAX; i++)
+		hint_offer(&hint, sets[i].name);
+	names_print(names, sets);
+	if (hint.best)
+		fail("%s: no set '%s' (did you mean %s?)", device, name, hint.best);
+	else if (names[0])
+		fail("%s: no set '%s': its sets are %s; a line \"set %s\" in the policy makes one",
+		     device, name, names, name);
+	else
+		fail("%s: no set '%s': its policy has no sets; a line \"set %s\" in it makes one",
+		     device, name, name);
+	return -ENOENT;
+}
+
+/* ---- which instances */
+
+static void target_add(struct set_targets *targets, const struct target *like,
+		       const struct place *place)
+{
+	struct target *items =
+		reallocarray(targets->items, targets->count + 1, sizeof(*targets->items));
+
+	if (!items)
+		out_of_memory();
+	targets->items = items;
+	items[targets->count] = *like;
+	items[targets->count].many = false;
+	if (place) {
+		items[targets->count].device = strdup(place->device);
+		items[targets->count].hook = place->hook;
+	} else if (like->device) {
+		items[targets->count].device = strdup(like->device);
+	}
+	if (like->device && !items[targets->count].device)
+		out_of_memory();
+	targets->count++;
+}
+
+void set_targets_clear(struct set_targets *targets)
+{
+	for (size_t i = 0; i < targets->count; i++)
+		free((char *)targets->items[i].device);
+	free(targets->items);
+	*targets = (struct set_targets){0};
+}
+
+/* Are there several devices with pins? Silent. */
+static bool has_several(const struct target *target)
+{
+	char first[IF_NAMESIZE] = "", device[IF_NAMESIZE];
+	struct pin_list list = {0};
+	bool several = false;
+	enum rl_hook hook;
+
+	if (pins_list(target, &list))
+		return false;
+	for (int i = 0; !several && i < list.count; i++) {
+		if (!pins_match(target, &list, list.entries[i]->d_name, device, &hook))
+			continue;
+		several = first[0] && strcmp(first, device) != 0;
+		memcpy(first, device, sizeof(first));
+	}
+	pins_list_clear(&list);
+	return several;
+}
+
+static int has_set(const struct target *target, const char *name, struct rl_set all[RL_SETS_MAX])
+{
+	struct rl_set sets[RL_SETS_MAX];
+	struct instance instance;
+	int rc = instance_open_sets(target, false, &instance), found = 0;
+
+	if (rc)
+		return rc;
+	rc = sets_read(&instance, sets);
+	if (rc)
+		report_read_error(&instance, rc);
+	for (int i = 0; !rc && i < RL_SETS_MAX; i++) {
+		found |= !strcmp(sets[i].name, name);
+		if (sets[i].name[0])
+			memcpy(&all[i], &sets[i], sizeof(all[i]));
+	}
+	instance_close(&instance);
+	return rc ? rc : found;
+}
+
+/* Keeps those that have the set. */
+static int targets_keep(struct set_targets *targets, const char *name)
+{
+	struct rl_set all[RL_SETS_MAX] = {0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < targets->count; i++) {
+		int rc = has_set(&targets->items[i], name, all);
+
+		if (rc < 0)
+			return rc;
+		if (rc) {
+			struct target found = targets->items[i];
+
+			targets->items[i] = targets->items[kept];
+			targets->items[kept++] = found;
+		}
+	}
+	if (!kept)
+		return report_unknown("every attached device", name, all);
+	while (targets->count > kept)
+		free((char *)targets->items[--targets->count].device);
+	return 0;
+}
+
+int set_targets_choose(const struct command *command, const char *name, struct set_targets *out)
+{
+	struct target target = command->target;
+	bool by_name = !target.device && has_several(&target);
+	struct places places = {0};
+	int rc;
+
+	*out = (struct set_targets){0};
+	if (!by_name && !(target.device && selection_is_many(target.device))) {
+		target_add(out, &target, NULL);
+		return 0;
+	}
+	if (by_name)
+		target.device = SELECTION_ALL;
+	target.many = true;
+	rc = places_choose(&target, &places);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < places.count; i++)
+		target_add(out, &target, &places.items[i]);
+	out->many = places.many && !by_name;
+	places_clear(&places);
+	if (by_name && name)
+		rc = targets_keep(out, name);
+	out->many = out->many || out->count > 1;
+	if (rc)
+		set_targets_clear(out);
+	return rc;
+}
+
+void set_names_offer(const struct target *target, void (*offer)(void *arg, const char *name),
+		     void *arg)
+{
+	struct rl_set sets[RL_SETS_MAX];
+	struct instance instance;
+
+	if (instance_open_sets(target, false, &instance))
+		return;
+	if (!sets_read(&instance, sets))
+		for (int i = 0; i < RL_SETS_MAX; i++)
+			if (sets[i].name[0])
+				offer(arg, sets[i].name);
+	instance_close(&instance);
+}
+
+/* ---- opening */
+
+int set_words_read(const struct instance *instance, struct rl_set_words out[RL_SETS_MAX])
+{
+	int rc = sets_words_read(instance, out);
+
+	if (rc)
+		report_read_error(instance, rc);
+	return rc;
+}
+
+static int words_find(struct set_use *use)
+{
+	struct rl_set_words *words = malloc(RL_SETS_MAX * sizeof(*words));
+	int rc;
+
+	if (!words)
+		out_of_memory();
+	rc = set_words_read(&use->instance, words);
+	if (!rc)
+		use->words = words[use->set];
+	free(words);
+	return rc;
+}
+
+static int session_find(struct set_use *use, const char *name, bool writes)
+{
+	static const struct rl_set none[RL_SETS_MAX];
+	int rc = set_session_open(&use->instance, writes, &use->session), set;
+
+	if (rc == -ENOENT)
+		return report_unknown(use->instance.device, name, none);
+	if (rc)
+		return rc;
+	set = set_session_find(&use->session, name);
+	if (set < 0) {
+		report_unknown(use->instance.device, name, use->session.sets);
+		set_session_close(&use->session);
+		return set;
+	}
+	use->set = set;
+	return 0;
+}
+
+int set_use_open(const struct target *target, const char *name, bool writes, struct set_use *out)
+{
+	int rc = instance_open_sets(target, writes, &out->instance);
+
+	if (rc)
+		return rc;
+	rc = session_find(out, name, writes);
+	if (rc) {
+		instance_close(&out->instance);
+		return rc;
+	}
+	rc = words_find(out);
+	if (rc)
+		set_use_close(out);
+	return rc;
+}
+
+int set_use_close(struct set_use *use)
+{
+	int rc = set_session_close(&use->session);
+
+	instance_close(&use->instance);
+	return rc;
+}

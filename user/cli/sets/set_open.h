@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Opens a set of an instance, by its name. */
+#ifndef RLCTL_SET_OPEN_H
+#define RLCTL_SET_OPEN_H
+
+#include "cli/cmd.h"
+#include "kernel/instance/instance.h"
+#include "kernel/sets/sets.h"
+
+/* A set whose members are open. */
+struct set_use {
+	struct instance instance;
+	struct set_session session;
+	uint32_t set;
+	struct rl_set_words words; /* what the policy in force says of it; source and timeout */
+};
+
+/* 0 or EXIT_USAGE; reports. */
+int set_name_check(const char *name);
+
+/* The instances that a command for a set acts on: those that its target selects; without a device
+ * the only one, else those that have a set of that name; NULL: all. 0, < 0 or EXIT_USAGE; reports.
+ */
+struct set_targets {
+	struct target *items;
+	size_t count;
+	bool many; /* answers say of which device they are */
+};
+int set_targets_choose(const struct command *command, const char *name, struct set_targets *out);
+void set_targets_clear(struct set_targets *targets);
+
+/* Calls `offer` with the name of each set of the instance. Reports. */
+void set_names_offer(const struct target *target, void (*offer)(void *arg, const char *name),
+		     void *arg);
+
+/* To change members, under the writers' lock until set_use_close(). 0 or < 0; reports. */
+int set_use_open(const struct target *target, const char *name, bool writes, struct set_use *out);
+int set_use_close(struct set_use *use);
+
+/* The words of the policy in force on its sets, by number; zero if it has none. 0 or < 0; reports.
+ */
+int set_words_read(const struct instance *instance, struct rl_set_words out[RL_SETS_MAX]);
+
+#endif

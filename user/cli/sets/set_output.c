@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The answers of the verbs of `rlctl set`. */
+#include "cli/sets/set_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm/member_hash.h"
+#include "base/message.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "kernel/attach/hook_names.h"
+
+/* ---- changes */
+
+static struct json_object *json_answer(const char *name, const struct set_answer *answer,
+				       uint64_t host_bits)
+{
+	const struct member_result *result = &answer->result;
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "device", json_object_new_string(answer->device));
+	json_put(object, "hook", json_object_new_string(hook_name(answer->hook)));
+	json_put(object, "set", json_object_new_string(name));
+	if (answer->adds) {
+		json_put(object, "added", json_object_new_uint64(result->added));
+		json_put(object, "extended", json_object_new_uint64(result->extended));
+		json_put(object, "present", json_object_new_uint64(result->present));
+		json_put(object, "refused", json_object_new_uint64(result->refused));
+	}
+	if (!answer->adds || answer->swaps)
+		json_put(object, "deleted", json_object_new_uint64(result->deleted));
+	if (!answer->adds)
+		json_put(object, "missing", json_object_new_uint64(result->missing));
+	json_put(object, "host_bits", json_object_new_uint64(host_bits));
+	return object;
+}
+
+static void count_print(size_t count, const char *word)
+{
+	if (count)
+		printf(", %zu %s", count, word);
+}
+
+void set_answer_print(const struct command *command, const char *name,
+		      const struct set_answer *answer, uint64_t host_bits, bool many)
+{
+	const struct member_result *result = &answer->result;
+
+	if (output_json) {
+		document_print(command, json_answer(name, answer, host_bits));
+		return;
+	}
+	if (output_quiet)
+		return;
+	printf("%s%s%s: ", many ? answer->device : "", many ? ": " : "", name);
+	if (answer->adds) {
+		printf("%zu added", result->added);
+		count_print(result->extended, "extended");
+		count_print(result->present, "present");
+		count_print(result->refused, "refused");
+		if (answer->swaps)
+			count_print(result->deleted, "deleted");
+	} else {
+		printf("%zu deleted", result->deleted);
+		count_print(result->missing, "not there");
+	}
+	putchar('\n');
+}
+
+/* ---- one member */
+
+/* The times of members are rounded up to units: one of them too much is no second more. */
+uint64_t set_seconds_left(uint32_t expires, uint64_t now_ns)
+{
+	const uint64_t unit_ns = 1ull << RL_MEMBER_TIME_SHIFT;
+	int32_t units = (int32_t)(expires - member_time(now_ns));
+	uint64_t end_ns = (now_ns / unit_ns + units) * unit_ns, left_ns;
+
+	if (!expires)
+		return 0;
+	left_ns = end_ns > now_ns + unit_ns ? end_ns - now_ns - unit_ns : 1;
+	return (left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
+}
+
+/* "203.0.113.7 for 59s" */
+static void member_text(FILE *file, const struct member_entry *entry, uint64_t now_ns)
+{
+	uint64_t seconds = set_seconds_left(entry->expires, now_ns);
+	char member[PREFIX_TEXT_MAX], left[QUANTITY_TEXT_MAX];
+
+	member_print(member, &entry->member);
+	fputs(member, file);
+	if (seconds) {
+		duration_print(left, sizeof(left), seconds * NS_PER_SECOND);
+		fputs(" for ", file);
+		fputs(left, file);
+	}
+}
+
+static void json_put_member(struct json_object *object, const struct member_entry *entry,
+			    uint64_t now_ns)
+{
+	uint64_t seconds = set_seconds_left(entry->expires, now_ns);
+	char member[PREFIX_TEXT_MAX];
+
+	member_print(member, &entry->member);
+	json_put(object, "member", json_object_new_string(member));
+	if (seconds)
+		json_put(object, "expires_in", json_object_new_uint64(seconds));
+}
+
+static struct json_object *json_set(const struct set_use *use)
+{
+	struct json_object *object = json_instance(&use->instance);
+	const char *name = use->session.sets[use->set].name;
+
+	json_put(object, "set", json_object_new_string(name));
+	return object;
+}
+
+void set_test_print(const struct command *command, const struct set_use *use,
+		    const struct member *asked, const struct member_entry *found, bool many)
+{
+	const char *device = many ? use->instance.device : "", *colon = many ? ": " : "";
+	uint64_t now_ns = set_clock(&use->instance);
+	char address[PREFIX_TEXT_MAX];
+	struct json_object *object;
+
+	member_print(address, asked);
+	if (output_json) {
+		object = json_set(use);
+		json_put(object, "address", json_object_new_string(address));
+		if (found)
+			json_put_member(object, found, now_ns);
+		document_print(command, object);
+	} else if (!output_quiet) {
+		printf("%s%s%s: ", device, colon, use->session.sets[use->set].name);
+		if (found)
+			member_text(stdout, found, now_ns);
+		else
+			printf("%s is not a member", address);
+		putchar('\n');
+	}
+}
+
+/* ---- all members */
+
+struct members {
+	struct member_entry *entries;
+	size_t count, capacity;
+};
+
+static int members_take(uint32_t set, const struct member_entry *entry, void *arg)
+{
+	struct members *members = arg;
+
+	(void)set;
+	if (members->count == members->capacity) {
+		members->capacity = 2 * members->capacity + 1024;
+		members->entries = reallocarray(members->entries, members->capacity,
+						sizeof(*members->entries));
+		if (!members->entries)
+			out_of_memory();
+	}
+	members->entries[members->count++] = *entry;
+	return 0;
+}
+
+/* A prefix stands before what is in it. */
+static int members_compare(const void *a, const void *b)
+{
+	const struct member *x = &((const struct member_entry *)a)->member;
+	const struct member *y = &((const struct member_entry *)b)->member;
+	bool x4 = member_is_ipv4(x), y4 = member_is_ipv4(y);
+	int order = x4 == y4 ? memcmp(x->addr, y->addr, sizeof(x->addr)) : y4 - x4;
+
+	return order ? order : x->len - y->len;
+}
+
+/* The document as text, because objects of a million members take many times their memory. */
+static void members_stream(const struct set_use *use, const struct members *members,
+			   uint64_t now_ns)
+{
+	printf("{\"device\":\"%s\",\"hook\":\"%s\",\"set\":\"%s\",\"members\":[",
+	       use->instance.device, hook_name(use->instance.info.hook),
+	       use->session.sets[use->set].name);
+	for (size_t i = 0; i < members->count; i++) {
+		uint64_t seconds = set_seconds_left(members->entries[i].expires, now_ns);
+		char member[PREFIX_TEXT_MAX];
+
+		member_print(member, &members->entries[i].member);
+		printf("%s{\"member\":\"%s\"", i ? "," : "", member);
+		if (seconds)
+			printf(",\"expires_in\":%" PRIu64, seconds);
+		putchar('}');
+	}
+	puts("]}");
+}
+
+static void members_document(const struct command *command, const struct set_use *use,
+			     const struct members *members, uint64_t now_ns)
+{
+	struct json_object *document = json_set(use), *array = json_object_new_array();
+
+	for (size_t i = 0; i < members->count; i++) {
+		struct json_object *object = json_object_new_object();
+
+		json_put_member(object, &members->entries[i], now_ns);
+		json_append(array, object);
+	}
+	json_put(document, "members", array);
+	document_print(command, document);
+}
+
+static bool is_plain(const char *text)
+{
+	while (*text && *text != '"' && *text != '\\' && *text > ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
+static int report_walk(const struct instance *instance, int error)
+{
+	fail("%s: reading the members of its sets failed: %s", instance->device, strerror(-error));
+	return error;
+}
+
+int set_members_print(const struct command *command, struct set_use *use)
+{
+	uint64_t now_ns = set_clock(&use->instance);
+	struct members members = {0};
+	int rc = member_table_walk(&use->session.table, 1ull << use->set, members_take, &members);
+
+	if (rc) {
+		free(members.entries);
+		return report_walk(&use->instance, rc);
+	}
+	if (members.count)
+		qsort(members.entries, members.count, sizeof(*members.entries), members_compare);
+	if (output_json && !command->documents && is_plain(use->instance.device)) {
+		members_stream(use, &members, now_ns);
+	} else if (output_json) {
+		members_document(command, use, &members, now_ns);
+	} else {
+		for (size_t i = 0; i < members.count; i++) {
+			member_text(stdout, &members.entries[i], now_ns);
+			putchar('\n');
+		}
+	}
+	free(members.entries);
+	return 0;
+}
+
+/* ---- the sets */
+
+static int member_count(uint32_t set, const struct member_entry *entry, void *arg)
+{
+	struct rl_set *sets = arg;
+
+	sets[set].members[!member_is_ipv4(&entry->member)]++;
+	return 0;
+}
+
+/* The members of the sets now. The counts that are kept include members that have expired and were
+ * not removed.
+ */
+static int counts_read(struct set_session *session, struct rl_set sets[RL_SETS_MAX])
+{
+	const struct rl_member_layout *layout = session->table.layout;
+
+	memcpy(sets, session->sets, sizeof(session->sets));
+	if (!layout->writing && !member_expired(layout->next_expiry, session->table.now))
+		return 0;
+	for (int i = 0; i < RL_SETS_MAX; i++)
+		memset(sets[i].members, 0, sizeof(sets[i].members));
+	return member_table_walk(&session->table, UINT64_MAX, member_count, sets);
+}
+
+static void source_print(char *out, size_t size, const struct rl_set_words *words)
+{
+	if (words->source == RL_SET_DYNAMIC)
+		snprintf(out, size, "-");
+	else
+		snprintf(out, size, "%s%s%s", words->path, words->pick[0] ? " " : "", words->pick);
+}
+
+static void report_duration(struct report *report, const char *key, const char *heading,
+			    uint64_t ns)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	if (!ns) {
+		report_none(report, heading);
+		return;
+	}
+	duration_print(text, sizeof(text), ns);
+	report_text(report, NULL, heading, text);
+	report_value(report, key, json_object_new_uint64(ns / NS_PER_SECOND));
+}
+
+static void report_set(struct report *report, const struct rl_set *set,
+		       const struct rl_set_words *words, const struct rl_amount *matched)
+{
+	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 8], shortest[16];
+
+	source_print(source, sizeof(source), words);
+	snprintf(shortest, sizeof(shortest), "/%u,%u", words->shortest[0], words->shortest[1]);
+	report_begin(report, NULL);
+	report_text(report, "set", "set", set->name);
+	report_number(report, "ipv4", "ipv4", set->members[0]);
+	report_number(report, "ipv6", "ipv6", set->members[1]);
+	report_number(report, "max", "max", set->max);
+	report_text(report, "shortest", NULL, shortest);
+	report_duration(report, "timeout", "timeout", words->timeout_ns);
+	report_number(report, "matched", "matched", matched->packets);
+	report_number(report, "matched_bytes", NULL, matched->bytes);
+	report_number(report, "added", NULL, set->added);
+	report_number(report, "extended", NULL, set->extended);
+	report_number(report, "expired", NULL, set->expired);
+	report_number(report, "deleted", NULL, set->deleted);
+	report_number(report, "refused", NULL, set->refused);
+	report_duration(report, "every", "every", words->every_ns);
+	if (words->source == RL_SET_DYNAMIC)
+		report_none(report, "source");
+	else
+		report_text(report, "source", "source", source);
+}
+
+static int sets_report(struct report *report, struct set_session *session)
+{
+	const struct instance *instance = session->instance;
+	struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
+	struct rl_set sets[RL_SETS_MAX];
+	int rc;
+
+	if (!words)
+		out_of_memory();
+	rc = set_words_read(instance, words);
+	if (!rc) {
+		rc = counts_read(session, sets);
+		if (rc)
+			report_walk(instance, rc);
+	}
+	for (uint32_t i = 0; !rc && i < RL_SETS_MAX; i++) {
+		struct rl_amount matched = {0};
+
+		if (!sets[i].name[0])
+			continue;
+		rc = set_matched(instance, i, &matched);
+		if (rc)
+			report_walk(instance, rc);
+		else
+			report_set(report, &sets[i], &words[i], &matched);
+	}
+	free(words);
+	return rc;
+}
+
+int set_table_print(const struct command *command, const struct instance *instance)
+{
+	struct json_object *document, *array;
+	struct report report = {0};
+	struct set_session session;
+	int rc = set_session_open(instance, false, &session);
+	bool has_none = rc == -ENOENT;
+
+	if (rc && !has_none)
+		return rc;
+	rc = 0;
+	if (!has_none) {
+		rc = sets_report(&report, &session);
+		set_session_close(&session);
+	}
+	array = report_end(&report);
+	if (output_json) {
+		document = json_instance(instance);
+		json_put(document, "sets", array);
+		document_print(command, document);
+	} else if (has_none) {
+		note("%s: its policy has no sets", instance->device);
+	}
+	return rc;
+}

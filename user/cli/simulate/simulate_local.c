@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* An instance sees what arrives: what the machine has sent says who is there, and is not run. */
+#include "cli/simulate/simulate_local.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "policy/names.h"
+
+static const char *const certainty_keys[] = {
+#define CERTAINTY_KEY(name_, key_) key_,
+	LOCAL_CERTAINTIES(CERTAINTY_KEY)
+#undef CERTAINTY_KEY
+};
+
+/* ---- --local */
+
+static bool is_repeated(const struct local_addresses *local, const struct local_address *at)
+{
+	for (const struct local_address *other = local->list; other < at; other++)
+		if (other->len == at->len && !memcmp(other->addr, at->addr, sizeof(at->addr)))
+			return true;
+	return false;
+}
+
+static int address_add(struct local_addresses *local, const char *word)
+{
+	struct local_address *at = &local->list[local->count];
+	int rc = option_prefix_get("local", word, at->addr, &at->len);
+
+	at->word = word;
+	if (!rc && !is_repeated(local, at))
+		local->count++;
+	return rc;
+}
+
+int simulate_local_open(const struct command *command, struct simulate_local *out)
+{
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; i < command->local_count && !rc; i++)
+		rc = address_add(&out->addresses, command->locals[i]);
+	if (rc || !out->addresses.count)
+		return rc;
+	out->stack = local_stack_new(LOCAL_CONVERSATIONS_MAX);
+	return out->stack ? 0 : fail("out of memory");
+}
+
+void simulate_local_close(struct simulate_local *local)
+{
+	local_stack_free(local->stack);
+	local->stack = NULL;
+}
+
+/* ---- packets */
+
+static void amount_count(struct rl_amount *sum, const struct captured *packet)
+{
+	sum->packets++;
+	sum->bytes += packet->bytes;
+}
+
+static int arrived_run(struct simulate_local *local, struct simulation *simulation,
+		       const struct captured *captured, const struct local_packet *packet,
+		       enum rl_reason *reason)
+{
+	struct local_proof proof = local_stack_proof(local->stack, packet);
+	int ret;
+
+	simulation_prove(simulation, proof.established);
+	ret = simulation_run(simulation, captured, reason);
+	if (ret)
+		return ret;
+	if (simulation_has_asked(simulation))
+		local->asked[proof.certainty]++;
+	ret = local_stack_arrived(local->stack, packet, reason_rows[*reason].passes);
+	return ret ? fail("out of memory") : 0;
+}
+
+int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
+		       const struct captured *captured, bool *ran, enum rl_reason *reason)
+{
+	struct local_packet packet;
+
+	*ran = true;
+	if (!local->stack)
+		return simulation_run(simulation, captured, reason);
+	local_packet_parse(captured, &packet);
+	switch (local_way_of(&local->addresses, captured, &packet)) {
+	case LOCAL_SENT:
+		*ran = false;
+		amount_count(&local->sent, captured);
+		return local_stack_sent(local->stack, &packet) ? fail("out of memory") : 0;
+	case LOCAL_ELSEWHERE:
+		*ran = false;
+		amount_count(&local->elsewhere, captured);
+		return 0;
+	case LOCAL_ARRIVES:
+		break;
+	}
+	return arrived_run(local, simulation, captured, &packet, reason);
+}
+
+void simulate_local_restart(struct simulate_local *local)
+{
+	if (local->stack)
+		local_stack_clear(local->stack);
+}
+
+/* ---- what is said at the end */
+
+uint64_t simulate_local_not_run(const struct simulate_local *local)
+{
+	return local->sent.packets + local->elsewhere.packets;
+}
+
+void simulate_local_json(const struct simulate_local *local, struct json_object *object)
+{
+	struct json_object *asked;
+
+	if (!local->stack)
+		return;
+	asked = json_object_new_object();
+	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
+		json_put(asked, certainty_keys[i], json_object_new_uint64(local->asked[i]));
+	json_put(asked, "forgotten", json_object_new_uint64(local_stack_forgotten(local->stack)));
+	json_put(object, "sent", json_amount(&local->sent));
+	json_put(object, "elsewhere", json_amount(&local->elsewhere));
+	json_put(object, "established", asked);
+}
+
+static uint64_t asked_sum(const struct simulate_local *local)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
+		sum += local->asked[i];
+	return sum;
+}
+
+void simulate_local_print(const struct simulate_local *local)
+{
+	char count[NUMBER_TEXT_MAX], other[NUMBER_TEXT_MAX];
+	uint64_t sum = asked_sum(local);
+
+	if (!local->stack)
+		return;
+	number_print(count, local->sent.packets);
+	number_print(other, local->elsewhere.packets);
+	printf("not run: %s sent by local addresses, %s between other addresses\n", count, other);
+	if (!sum)
+		return;
+	number_print(count, sum);
+	printf("asked whether established: %s", count);
+	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++) {
+		number_print(count, local->asked[i]);
+		printf("%s %s %s", i ? "," : ":", count, certainty_keys[i]);
+	}
+	putchar('\n');
+}
+
+static bool policy_asks(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule->match.flags & RL_MATCH_ESTABLISHED ||
+		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS))
+			return true;
+	return false;
+}
+
+static void addresses_note(const struct local_addresses *local, const char *capture)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < local->count; i++) {
+		const struct local_address *at = &local->list[i];
+
+		any |= at->sent || at->arrived;
+		if (!at->sent && !at->arrived)
+			note("--local %s: %s has no packet from or to this address", at->word,
+			     capture);
+	}
+	for (size_t i = 0; i < local->count; i++)
+		any &= !local->list[i].sent;
+	if (any)
+		note("%s: no packet was sent by a local address, so nothing counts as "
+		     "established: capture both directions",
+		     capture);
+}
+
+void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
+			 const char *capture)
+{
+	uint64_t forgotten;
+
+	if (!local->stack && policy_asks(policy))
+		note("%s: nothing counts as established, because a capture has no sockets: give "
+		     "the addresses of its machine with --local",
+		     capture);
+	if (!local->stack)
+		return;
+	addresses_note(&local->addresses, capture);
+	forgotten = local_stack_forgotten(local->stack);
+	if (forgotten)
+		note("%s: %" PRIu64 " conversation%s forgotten, as no more than %u are kept",
+		     capture, forgotten, forgotten == 1 ? " was" : "s were",
+		     LOCAL_CONVERSATIONS_MAX);
+}

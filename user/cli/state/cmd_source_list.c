@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl source list: which sources are banned, and which are at a limit. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/state_output.h"
+#include "cli/output/stats_output.h"
+#include "cli/words/selector.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/state/source_list.h"
+#include "policy/policy.h"
+#include "watch/limited.h"
+
+#define SECONDS_MAX 60u
+
+struct list {
+	struct instance instance;
+	struct policy policy;
+	const struct rule *rule; /* of --rule, or NULL */
+	bool banned, limited;
+	bool sampled; /* the hot table was searched, from samples */
+	struct source_entry *entries;
+	size_t count;
+};
+
+/* Takes ownership of the entries. */
+static void entries_join(struct list *list, struct source_entry *entries, size_t count)
+{
+	size_t all = list->count + count;
+
+	list->entries = reallocarray(list->entries, all + 1, sizeof(*entries));
+	if (!list->entries)
+		out_of_memory();
+	if (count)
+		memcpy(list->entries + list->count, entries, count * sizeof(*entries));
+	list->count = all;
+	free(entries);
+}
+
+typedef int (*read_fn)(const struct instance *instance, const struct policy *policy,
+		       struct source_entry **out, size_t *count);
+
+static int entries_read(struct list *list, read_fn read)
+{
+	struct source_entry *entries = NULL;
+	size_t count = 0;
+	int ret = read(&list->instance, &list->policy, &entries, &count);
+
+	if (ret)
+		return fail("%s: reading the states failed: %s", list->instance.device,
+			    strerror(-ret));
+	entries_join(list, entries, count);
+	return 0;
+}
+
+static int samples_read(struct list *list, uint32_t seconds)
+{
+	struct source_entry *entries = NULL;
+	size_t count = 0;
+	int ret;
+
+	list->sampled = limited_is_hot(&list->instance, &list->policy, list->rule);
+	if (!list->sampled)
+		return 0;
+	ret = limited_sample(&list->instance, &list->policy, list->rule, seconds, &entries, &count);
+	if (!ret)
+		entries_join(list, entries, count);
+	return ret;
+}
+
+/* ---- order */
+
+static int same_compare(const void *a, const void *b)
+{
+	const struct source_entry *x = a, *y = b;
+
+	if (x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+/* Bans first, then by the time left, the longest first, then by key. */
+static int shown_compare(const void *a, const void *b)
+{
+	const struct source_entry *x = a, *y = b;
+
+	if (!x->ban_ns != !y->ban_ns)
+		return x->ban_ns ? -1 : 1;
+	if (x->next_ns != y->next_ns)
+		return x->next_ns > y->next_ns ? -1 : 1;
+	return memcmp(x->key.addr, y->key.addr, sizeof(x->key.addr)) ?: same_compare(a, b);
+}
+
+static void entry_merge(struct source_entry *into, const struct source_entry *from)
+{
+	if (from->has_state) {
+		into->has_state = true;
+		into->allowance = from->allowance;
+	}
+	if (from->ban_ns)
+		into->ban_ns = from->ban_ns;
+	if (from->next_ns > into->next_ns)
+		into->next_ns = from->next_ns;
+}
+
+static bool bans_source(const struct rule *rule)
+{
+	return rule && rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_BAN &&
+	       rule->limit.ban_source;
+}
+
+/* Is it of that rule, or a ban of a source that the rule may have begun? Such bans are of no rule.
+ */
+static bool entry_is_of_rule(const struct list *list, const struct source_entry *entry)
+{
+	const struct rule *rule = list->rule;
+	struct policy_context ctx;
+	uint8_t most;
+
+	if (!rule || entry->rule == rule)
+		return true;
+	if (entry->rule || !bans_source(rule))
+		return false;
+	instance_context(&list->instance, &ctx);
+	if (ctx.by_dest || rule->kind != PREFIX_ADDR)
+		return true;
+	most = key_bits(entry->key.addr, 32, 64);
+	return prefix_contains(rule->addr, rule->len < most ? rule->len : most, entry->key.addr);
+}
+
+/* One entry for each key of a rule. */
+static void entries_arrange(struct list *list)
+{
+	size_t kept = 0;
+
+	qsort(list->entries, list->count, sizeof(*list->entries), same_compare);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct source_entry *entry = &list->entries[i];
+
+		if (!entry_is_of_rule(list, entry))
+			continue;
+		if (kept && !same_compare(&list->entries[kept - 1], entry))
+			entry_merge(&list->entries[kept - 1], entry);
+		else
+			list->entries[kept++] = *entry;
+	}
+	list->count = kept;
+	qsort(list->entries, list->count, sizeof(*list->entries), shown_compare);
+}
+
+/* ---- output */
+
+static void entry_report(struct report *report, const struct source_entry *entry,
+			 const struct policy_context *ctx)
+{
+	char key[KEY_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
+
+	if (entry->rule)
+		rule_format(rule, entry->rule, ctx);
+	key_print(key, &entry->key, entry->rule);
+	report_begin(report, NULL);
+	report_text(report, "key", "key", key);
+	report_text(report, "status", "status", entry->ban_ns ? "banned" : "limited");
+	report_next(report, entry);
+	report_text(report, "rule", "rule", rule);
+	if (output_json)
+		report_allowance(report, entry);
+	if (output_json)
+		report_ban(report, entry);
+}
+
+static const char *none_text(const struct list *list)
+{
+	if (!list->limited)
+		return "no source is banned";
+	if (!list->sampled)
+		return list->banned ? "no source is banned or at a limit"
+				    : "no source is at a limit";
+	return list->banned ? "no source is banned, and none was seen that a limit drops"
+			    : "no source was seen that a limit drops";
+}
+
+static void list_note(const struct list *list, uint32_t seconds)
+{
+	const char *device = list->instance.device;
+	bool everything = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		everything = everything || !list->entries[i].rule;
+	if (!list->count)
+		note("%s: %s", device, none_text(list));
+	if (list->rule && everything)
+		note("%s: bans from everything are of no rule: another one may have begun some of "
+		     "them",
+		     device);
+	if (list->sampled)
+		note("%s: the hot table holds no addresses: sources at its limits are those with "
+		     "packets dropped in a sample of %u second%s; `rlctl top` shows how many",
+		     device, seconds, seconds == 1 ? "" : "s");
+}
+
+static void list_print(const struct command *command, const struct list *list, uint32_t seconds)
+{
+	struct report report = {0};
+	struct policy_context ctx;
+	struct json_object *states, *document;
+
+	instance_context(&list->instance, &ctx);
+	for (size_t i = 0; i < list->count; i++)
+		entry_report(&report, &list->entries[i], &ctx);
+	states = report_end(&report);
+	if (!output_json) {
+		list_note(list, seconds);
+		return;
+	}
+	document = json_instance(&list->instance);
+	json_put(document, "sampled", json_object_new_boolean(list->sampled));
+	json_put(document, "states", states);
+	document_print(command, document);
+}
+
+/* ---- */
+
+static int list_read(const struct command *command, struct list *list, uint32_t seconds)
+{
+	int rc = instance_policy_read(&list->instance, &list->policy);
+
+	if (!rc)
+		rc = selector_option(command, &list->instance, &list->policy, &list->rule);
+	if (!rc && list->limited)
+		rc = samples_read(list, seconds);
+	if (!rc && list->limited)
+		rc = entries_read(list, instance_limited_read);
+	if (!rc && list->banned)
+		rc = entries_read(list, instance_bans_read);
+	return rc;
+}
+
+static int source_list(const struct command *command, void *arg)
+{
+	struct list list = {.banned = !option_given(command, OPTION_LIMITED),
+			    .limited = !option_given(command, OPTION_BANNED)};
+	uint32_t seconds = *(const uint32_t *)arg;
+	int rc = list.limited ? instance_open_shared(&command->target, &list.instance)
+			      : instance_open(&command->target, false, &list.instance);
+
+	if (rc)
+		return rc;
+	rc = list_read(command, &list, seconds);
+	if (!rc) {
+		entries_arrange(&list);
+		list_print(command, &list, seconds);
+	}
+	free(list.entries);
+	policy_clear(&list.policy);
+	instance_close(&list.instance);
+	return rc;
+}
+
+int cmd_source_list(const struct command *command)
+{
+	uint32_t seconds;
+	int rc = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+
+	if (!rc && option_given(command, OPTION_BANNED) && option_given(command, OPTION_LIMITED))
+		rc = wrong("source list: --banned and --limited exclude each other: leave out both "
+			   "for both");
+	if (!rc && option_given(command, OPTION_BANNED) && option_given(command, OPTION_SECONDS))
+		rc = wrong("source list: --seconds applies only to limits: leave out --banned");
+	return rc ? rc : targets_read(command, source_list, &seconds);
+}

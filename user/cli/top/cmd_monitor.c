@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl monitor: samples of dropped packets, as lines or as a capture, and alarms that change. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/captured.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/privilege.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/sample_output.h"
+#include "cli/terminal.h"
+#include "cli/words/selector.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/watch/watch.h"
+#include "policy/names.h"
+#include "policy/policy.h"
+#include "watch/alarm_changes.h"
+#include "watch/alarm_text.h"
+#include "watch/capture_write.h"
+#include "watch/rule_book.h"
+
+#define RATE_USUAL  100u
+#define SECONDS_MAX 86400u
+#define WAIT_MS     100 /* samples come when their slot is over */
+#define ALARMS_NS   (100 * NS_PER_MS)
+
+struct monitor {
+	struct instance instance;
+	struct rule_book book;
+	struct watch_options options;
+	struct watch *watch;
+	struct alarm_changes alarms;
+	uint64_t alarms_ns;            /* when they are looked at next */
+	struct capture_writer *writer; /* NULL: lines */
+	uint64_t shown, count;         /* count: stop after this many */
+	uint64_t begun_ns, end_ns;
+};
+
+/* ---- which packets */
+
+static int reason_find(const char *word, size_t len)
+{
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (strlen(reason_rows[i].text) == len && !memcmp(reason_rows[i].text, word, len))
+			return i;
+	return -1;
+}
+
+static int reason_unknown(const char *word, size_t len)
+{
+#define REASON_WORD(name, text, passes) " " text
+	static const char names[] = RL_REASONS(REASON_WORD);
+#undef REASON_WORD
+
+	return wrong("invalid --reason '%.*s': use one or more of these, separated by commas:%s",
+		     (int)len, word, names);
+}
+
+/* The reasons given, or all that drop, or all with --passed. */
+static int reasons_parse(const struct command *command, uint32_t *out)
+{
+	const char *word = command->arguments[OPTION_REASON];
+	bool passed = option_given(command, OPTION_PASSED);
+
+	*out = 0;
+	for (int i = 0; !word && i < RL_REASON_COUNT; i++)
+		if (passed || !reason_rows[i].passes)
+			*out |= 1u << i;
+	while (word) {
+		size_t len = strcspn(word, ",");
+		int reason = reason_find(word, len);
+
+		if (reason < 0)
+			return reason_unknown(word, len);
+		*out |= 1u << reason;
+		word = word[len] ? word + len + 1 : NULL;
+	}
+	return 0;
+}
+
+static int prefix_option(const struct command *command, struct watch_options *out)
+{
+	const char *word = command->arguments[OPTION_PREFIX];
+	int rc = word ? option_prefix_get("prefix", word, out->addr, &out->len) : 0;
+
+	out->has_prefix = word && !rc;
+	return rc;
+}
+
+/* Finds the rule of --rule. */
+static int rule_option(const struct command *command, struct monitor *m)
+{
+	const struct rule *found;
+	int ret = selector_option(command, &m->instance, &m->book.policy, &found);
+
+	m->options.counter_id = ret || !found ? RL_WATCH_ANY : found->counter_id;
+	return ret;
+}
+
+/* ---- packets */
+
+static int on_sample(void *arg, const struct sampled *sampled)
+{
+	const struct rl_sample *sample = &sampled->packet;
+	struct monitor *m = arg;
+	uint64_t time_ns = watch_realtime(m->watch, sample->time_ns);
+
+	if (m->writer)
+		capture_put(m->writer, &(struct captured){.time_ns = time_ns,
+							  .data = sample->frame,
+							  .size = sample->kept,
+							  .bytes = sample->bytes});
+	else
+		sample_print(sampled, time_ns, &m->book);
+	return ++m->shown == m->count;
+}
+
+/* ---- alarms */
+
+/* Beside a capture, as a message. */
+static void on_alarm(const struct alarm_now *alarm, void *arg)
+{
+	uint64_t time_ns = alarm->since_ns ? alarm->since_ns : clock_ns(CLOCK_MONOTONIC);
+	struct monitor *m = arg;
+	char rate[ALARM_LINE_MAX];
+
+	if (!m->writer) {
+		alarm_change_print(alarm, watch_realtime(m->watch, time_ns), &m->book);
+		return;
+	}
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	note("%s: alarm %s is %s, %s", m->instance.device, alarm->name, alarm->on ? "on" : "off",
+	     rate);
+}
+
+static int alarms_look(struct monitor *m)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct alarms_now alarms;
+	int ret;
+
+	if (now_ns < m->alarms_ns)
+		return 0;
+	m->alarms_ns = now_ns + ALARMS_NS;
+	ret = alarms_read(&m->instance, &alarms);
+	if (!ret)
+		alarm_changes_tell(&m->alarms, &alarms, on_alarm, m);
+	if (!ret || alarms_are_unknown(ret))
+		return 0;
+	fail("%s: reading the alarms failed: %s", m->instance.device, strerror(-ret));
+	return ret;
+}
+
+static int written(const struct monitor *m, int ret)
+{
+	if (m->writer ? capture_flush(m->writer) : output_flush())
+		return -EIO;
+	return ret;
+}
+
+/* Processes the available samples. 0 to continue. */
+static int drain(struct monitor *m)
+{
+	int ret = rule_book_refresh(&m->book);
+
+	if (!ret)
+		ret = watch_poll(m->watch, on_sample, m);
+	if (!ret)
+		ret = alarms_look(m);
+	return written(m, ret);
+}
+
+/* Waits for samples. True on a signal, or if the reader of standard output has closed it. */
+static bool wait_ends(const struct monitor *m, int signals)
+{
+	struct pollfd fds[] = {
+		{.fd = signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO},
+		{.fd = watch_fd(m->watch), .events = POLLIN},
+	};
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left_ms = now_ns < m->end_ns ? (m->end_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	if (poll(fds, 3, left_ms < WAIT_MS ? (int)left_ms : WAIT_MS) < 0 && errno != EINTR)
+		return true;
+	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
+}
+
+/* The end of the device is a normal end. */
+static int watch_packets(struct monitor *m)
+{
+	int signals = signals_open(), ret = 0;
+	bool end = signals < 0;
+
+	while (!ret && !end && m->shown != m->count) {
+		end = wait_ends(m, signals) || clock_ns(CLOCK_MONOTONIC) >= m->end_ns;
+		ret = drain(m);
+	}
+	if (!ret && m->shown != m->count)
+		ret = written(m, watch_finish(m->watch, m->end_ns, on_sample, m));
+	if (signals >= 0)
+		close(signals);
+	return ret == -ENODEV ? 0 : ret;
+}
+
+#define SUMS_MAX (2 * NUMBER_TEXT_MAX + sizeof(" dropped and  passed"))
+
+/* "N dropped", "N passed" or both: what was asked for. */
+static void sums_print(char out[SUMS_MAX], const struct monitor *m,
+		       const struct watch_figures *figures)
+{
+	char number[NUMBER_TEXT_MAX];
+	bool asked[2] = {false, false}; /* dropped, passed */
+	int used = 0;
+
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (m->options.reasons >> i & 1)
+			asked[reason_rows[i].passes] = true;
+	out[0] = '\0';
+	for (int passes = 0; passes < 2; passes++) {
+		if (!asked[passes])
+			continue;
+		number_print(number, figures->packets[passes]);
+		used += snprintf(out + used, SUMS_MAX - used, "%s%s %s", used ? " and " : "",
+				 number, passes ? "passed" : "dropped");
+	}
+}
+
+static void summary(const struct monitor *m)
+{
+	char shown[NUMBER_TEXT_MAX], sums[SUMS_MAX];
+	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+	uint64_t tenths = (clock_ns(CLOCK_MONOTONIC) - m->begun_ns) / (NS_PER_SECOND / 10);
+	struct watch_figures figures;
+	uint64_t all;
+
+	if (watch_figures(m->watch, &figures))
+		return;
+	all = figures.packets[0] + figures.packets[1];
+	number_print(shown, m->shown);
+	sums_print(sums, m, &figures);
+	number_print(lost, figures.lost);
+	number_print(skipped, all - m->shown - figures.lost);
+	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s; "
+	     "%s not sampled (--rate %" PRIu32 "), %s lost (ring full)",
+	     m->instance.device, shown, tenths / 10, tenths % 10, sums, skipped, m->options.rate,
+	     lost);
+}
+
+static int monitor_run(const struct command *command, struct monitor *m)
+{
+	const char *path = command->arguments[OPTION_WRITE];
+	int ret = rule_book_refresh(&m->book);
+
+	if (!ret)
+		ret = rule_option(command, m);
+	if (!ret && path)
+		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
+	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	m->end_ns = m->end_ns ? m->begun_ns + m->end_ns : UINT64_MAX;
+	if (!ret)
+		ret = watch_open(&m->instance, &m->options, &m->watch);
+	if (!ret)
+		ret = privileges_drop();
+	if (!ret)
+		ret = alarms_look(m);
+	if (!ret) {
+		ret = watch_packets(m);
+		summary(m);
+	}
+	watch_close(m->watch);
+	capture_end(m->writer);
+	return ret;
+}
+
+int cmd_monitor(const struct command *command)
+{
+	struct monitor m = {0};
+	uint32_t count, seconds;
+	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &m.options.rate);
+
+	if (!ret)
+		ret = option_number(command, OPTION_PACKETS, UINT32_MAX, 1, &count);
+	if (!ret)
+		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+	if (!ret)
+		ret = reasons_parse(command, &m.options.reasons);
+	if (!ret)
+		ret = prefix_option(command, &m.options);
+	if (!ret && output_json && option_given(command, OPTION_WRITE))
+		ret = wrong("monitor: --write and --json exclude each other: leave one out");
+	if (ret)
+		return ret;
+	m.count = option_given(command, OPTION_PACKETS) ? count : UINT64_MAX;
+	m.end_ns = option_given(command, OPTION_SECONDS) ? seconds * NS_PER_SECOND : 0;
+	ret = instance_open_shared(&command->target, &m.instance);
+	if (ret)
+		return ret;
+	rule_book_init(&m.book, &m.instance);
+	ret = monitor_run(command, &m);
+	rule_book_clear(&m.book);
+	instance_close(&m.instance);
+	return ret;
+}

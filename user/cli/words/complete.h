@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by the files of `rlctl complete`. */
+#ifndef RLCTL_COMPLETE_H
+#define RLCTL_COMPLETE_H
+
+#include "cli/cmd.h"
+
+#define OFFERED_MAX 32768 /* bytes of words: a longer list is useless */
+#define WORD_MAX    256
+
+/* An incomplete command line. */
+struct completion {
+	struct command command; /* the words before: the verb and its words */
+	const char *before;     /* "--hook=" if the word follows it, else "" */
+	int before_len;
+	const char *word;          /* the word to complete */
+	char offered[OFFERED_MAX]; /* one line per word, after an empty line */
+	size_t offered_len;
+	int instances; /* offered by device */
+};
+
+/* Prints a candidate once, if the word is a prefix of it and it is printable. */
+void offer(struct completion *c, const char *text, const char *meaning);
+
+/* ---- complete_kinds.c: arguments that are no words of the language */
+
+void offer_files(struct completion *c);
+/* Names of policies, and where a file may stand, files: the shells look for these by themselves. */
+void offer_policies(struct completion *c);
+void offer_namespaces(struct completion *c);
+void offer_users(struct completion *c);
+/* For attach, all devices; otherwise those with an instance, if these can be listed. */
+void offer_devices(struct completion *c);
+void offer_sets(struct completion *c);
+
+#endif

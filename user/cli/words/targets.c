@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs a verb on each instance that -i selects. A change is first checked on all of them, so that
+ * an error that can be foreseen changes nothing anywhere.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/message.h"
+#include "base/signals.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/choose.h"
+#include "kernel/instance/selection.h"
+
+struct run {
+	const struct command *command;
+	targets_fn run;
+	void *arg;
+	struct places places;
+	struct json_object *documents; /* of the instances, with -j */
+};
+
+static int run_one(const struct run *run, size_t i, enum phase phase)
+{
+	const struct place *place = &run->places.items[i];
+	struct command one = *run->command;
+
+	one.target.device = place->device;
+	one.target.hook = place->hook;
+	one.target.many = false;
+	one.phase = phase;
+	one.documents = run->documents;
+	return run->run(&one, run->arg);
+}
+
+/* Calls `each` if the target selects several instances, else run->run(). */
+static int run_all(const struct command *command, targets_fn run, void *arg,
+		   int (*each)(struct run *run))
+{
+	struct run all = {.command = command, .run = run, .arg = arg};
+	const struct target *target = &command->target;
+	int rc;
+
+	if (!target->many || !target->device || !selection_is_many(target->device))
+		return run(command, arg);
+	rc = places_choose(target, &all.places);
+	if (!rc && all.places.many)
+		notes_once();
+	if (!rc)
+		rc = all.places.many ? each(&all) : run(command, arg);
+	places_clear(&all.places);
+	return rc;
+}
+
+/* ---- reading */
+
+/* A comment in the language of policies, so that `apply` reads what `show` prints. */
+static void heading_print(const struct place *place, bool first)
+{
+	char *device = text_shown(place->device);
+
+	printf("%s# %s %s\n", first ? "" : "\n", device, hook_name(place->hook));
+	free(device);
+}
+
+static int read_all(struct run *run)
+{
+	int rc = 0;
+
+	if (output_json)
+		run->documents = json_object_new_array();
+	for (size_t i = 0; rc != EXIT_USAGE && i < run->places.count; i++) {
+		int one;
+
+		if (!output_json)
+			heading_print(&run->places.items[i], !i);
+		one = run_one(run, i, PHASE_ALONE);
+		rc = one ? one : rc;
+	}
+	if (output_json && rc != EXIT_USAGE)
+		json_print(run->documents);
+	return rc;
+}
+
+int targets_read(const struct command *command, targets_fn run, void *arg)
+{
+	return run_all(command, run, arg, read_all);
+}
+
+void document_print(const struct command *command, struct json_object *document)
+{
+	if (command->documents)
+		json_append(command->documents, document);
+	else
+		json_print(document);
+}
+
+/* ---- changing */
+
+/* "; WORDS: eth0, eth1", or nothing if there are none. */
+static void names_print(FILE *file, const char *words, const struct places *places, size_t first,
+			size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		fprintf(file, "%s%s%s%s", i > first ? ", " : "; ", i > first ? "" : words,
+			i > first ? "" : ": ", places->items[i].device);
+}
+
+/* Which devices are changed and which are not, after the error of one, or after a signal (NULL). */
+static void partial_report(const struct places *places, const char *failed, size_t changed)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		out_of_memory();
+	names_print(file, "already changed", places, 0, changed);
+	names_print(file, "unchanged", places, failed ? changed + 1 : changed, places->count);
+	if (fclose(file))
+		out_of_memory();
+	fail("%s%s%s", failed ? failed : "", failed ? ": failed" : "interrupted", text);
+	free(text);
+}
+
+static int check_all(struct run *run)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < run->places.count; i++) {
+		rc = run_one(run, i, PHASE_CHECK);
+		if (rc)
+			fail("%s: refused: nothing was changed on any device",
+			     run->places.items[i].device);
+	}
+	return rc;
+}
+
+/* Prints those that there are. */
+static void documents_end(struct run *run)
+{
+	if (run->documents && json_object_array_length(run->documents))
+		json_print(run->documents);
+	else
+		json_object_put(run->documents);
+}
+
+static int change_all(struct run *run)
+{
+	int rc = check_all(run);
+
+	if (rc)
+		return rc;
+	if (output_json)
+		run->documents = json_object_new_array();
+	signals_hold(); /* until the end: a verb may change other hooks of the same devices next */
+	for (size_t i = 0; !rc && i < run->places.count; i++) {
+		bool interrupted = signals_held();
+
+		rc = interrupted ? -1 : run_one(run, i, PHASE_CHANGE);
+		if (rc)
+			partial_report(&run->places,
+				       interrupted ? NULL : run->places.items[i].device, i);
+	}
+	documents_end(run);
+	return rc;
+}
+
+int targets_change(const struct command *command, targets_fn run, void *arg)
+{
+	return run_all(command, run, arg, change_all);
+}
+
+int targets_check(const struct command *command, targets_fn run, void *arg)
+{
+	return run_all(command, run, arg, check_all);
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The verb of a command line, and the check of its options and words. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hint.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "kernel/instance/selection.h"
+
+#define NAMES_MAX 80 /* of the second words of a family */
+
+const struct verb *verbs;
+
+bool verb_begins(const struct verb *verb, const char *word)
+{
+	size_t len = strcspn(word, " "); /* a word with a blank names no verb */
+
+	return !word[len] && !strncmp(verb->name, word, len) &&
+	       (!verb->name[len] || verb->name[len] == ' ');
+}
+
+static bool verb_is(const struct verb *verb, char *const *words, int count)
+{
+	const char *second = strchr(verb->name, ' ');
+
+	if (!verb_begins(verb, words[0]))
+		return false;
+	return !second || (count > 1 && !strcmp(second + 1, words[1]));
+}
+
+const struct verb *verb_find(char *const *words, int count, int *used)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (!verb_is(verb, words, count))
+			continue;
+		*used = strchr(verb->name, ' ') ? 2 : 1;
+		return verb;
+	}
+	return NULL;
+}
+
+/* The first word names a family ("rule"): lists its second words. */
+static int family_unknown(char *const *words, int count)
+{
+	struct hint hint = {.word = count > 1 ? words[1] : ""};
+	char names[NAMES_MAX] = "";
+	size_t used = 0;
+
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		const char *second = strchr(verb->name, ' ');
+
+		if (!second || !verb_begins(verb, words[0]) || used >= sizeof(names))
+			continue;
+		hint_offer(&hint, second + 1);
+		used += snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				 second + 1);
+	}
+	if (hint.best)
+		fail("%s: unknown subcommand '%s' (did you mean %s?)", words[0], words[1],
+		     hint.best);
+	else if (count > 1)
+		fail("%s: unknown subcommand '%s' (one of: %s)", words[0], words[1], names);
+	else
+		fail("%s: missing subcommand (one of: %s)", words[0], names);
+	return EXIT_USAGE;
+}
+
+/* Words of other tools, and what to write here: the verb with the nearest letters may do the
+ * contrary. */
+static const char *intent_find(const char *word)
+{
+	static const struct {
+		const char *words, *instead; /* between spaces */
+	} intents[] = {
+		{" ban block deny drop reject ", "rule add ADDRESS deny for 1h"},
+		{" unban unblock ", "rule del ADDRESS deny"},
+		{" allow accept permit whitelist ", "rule add ADDRESS allow"},
+		{" limit throttle ", "rule add any limit 1000/second"},
+		{" start on enable load ", "attach DEV"},
+		{" stop off disable unload ", "detach DEV"},
+		{" restart reload ", "apply FILE"},
+		{" undo rollback revert ", "apply FILE"},
+		{" log logs history drops ", "events"},
+		{" bans list ", "source list"},
+		{" report ", "simulate --report FILE"},
+		{" version ", "--version"},
+	};
+	char whole[32];
+
+	snprintf(whole, sizeof(whole), " %.29s ", word);
+	for (size_t i = 0; i < sizeof(intents) / sizeof(intents[0]); i++)
+		if (!strchr(word, ' ') && strstr(intents[i].words, whole))
+			return intents[i].instead;
+	return NULL;
+}
+
+int verb_unknown(char *const *words, int count)
+{
+	const char *instead = intent_find(words[0]);
+	struct hint hint = {.word = words[0]};
+	const struct verb *best = NULL;
+
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		const char *second = strchr(verb->name, ' ');
+		const char *before = hint.best;
+
+		if (verb_begins(verb, words[0]))
+			return family_unknown(words, count);
+		if (!verb->hidden)
+			hint_offer(&hint, second ? second + 1 : verb->name);
+		if (hint.best != before)
+			best = verb;
+	}
+	if (instead)
+		return wrong("unknown verb '%s': write `rlctl %s`", words[0], instead);
+	if (best)
+		return wrong("unknown verb '%s' (did you mean %s?)", words[0], best->name);
+	return wrong("unknown verb '%s' (`rlctl help` lists the verbs)", words[0]);
+}
+
+/* Is it one of the choices that the verb has? The parser knows those of all verbs. */
+static bool choice_fits(const struct command *command, int option)
+{
+	const char *choices = option_argument(command->verb, option);
+
+	return choices == option_rows[option].argument ||
+	       choice_find(choices, command->arguments[option]) >= 0;
+}
+
+static int options_check(const struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!command->arguments[i])
+			continue;
+		if (!option_in(verb->options, i))
+			return wrong(
+				"%s: unsupported option --%s (`rlctl help %s` lists the options)",
+				verb->name, option_rows[i].name, verb->name);
+		if (!choice_fits(command, i))
+			return wrong("%s: invalid --%s '%s': use %s", verb->name,
+				     option_rows[i].name, command->arguments[i],
+				     option_argument(verb, i));
+	}
+	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
+		return wrong("%s: more than one --hook: choose one", command->verb->name);
+	return 0;
+}
+
+/* The kernel's rules for device names. */
+static bool is_device_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len || len >= IF_NAMESIZE || !strcmp(name, ".") || !strcmp(name, ".."))
+		return false;
+	for (; *name; name++)
+		if (*name == '/' || *name == ':' || isspace((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* A list, each part of which may be a device name: a pattern too has no other bytes. */
+static bool is_selection(const char *words)
+{
+	char part[IF_NAMESIZE];
+
+	for (;; words++) {
+		size_t len = selection_part(words);
+
+		if (len >= sizeof(part))
+			return false;
+		memcpy(part, words, len);
+		part[len] = '\0';
+		if (!is_device_name(part))
+			return false;
+		words += len;
+		if (!*words)
+			return true;
+	}
+}
+
+static int device_name_check(const struct verb *verb, const char *name)
+{
+	if (is_device_name(name))
+		return 0;
+	if (!is_selection(name))
+		return wrong("invalid device name '%s': `ip link` lists the devices", name);
+	return verb->many ? 0
+			  : wrong("%s: takes only one device, not '%s': `ip link` lists them",
+				  verb->name, name);
+}
+
+/* The device from its option or from the first word. */
+static int device_check(struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (verb->device != DEVICE_NO && command->word_count) {
+		if (command->target.device)
+			return wrong("%s: device given twice, with -i and as '%s': leave one out",
+				     verb->name, command->words[0]);
+		command->target.device = command->words[0];
+		command->words++;
+		command->word_count--;
+	}
+	if (verb->device == DEVICE_MUST && !command->target.device)
+		return wrong("%s: missing device: `rlctl %s DEV`", verb->name, verb->name);
+	command->target.many = verb->many;
+	return command->target.device ? device_name_check(verb, command->target.device) : 0;
+}
+
+/* `apply --try FILE`: the option has taken the file for its time. */
+static bool try_lacks_time(const struct command *command)
+{
+	const char *word = command->arguments[OPTION_TRY];
+	uint64_t duration_ns;
+
+	return word && duration_parse(word, &duration_ns);
+}
+
+static int no_words_check(const struct command *command)
+{
+	if (!command->word_count)
+		return 0;
+	return wrong("%s: unexpected argument '%s' beside --file: leave one of them out",
+		     command->verb->name, command->words[0]);
+}
+
+static int words_check(const struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (options_given(command) & verb->words_none)
+		return no_words_check(command);
+	if (command->word_count < verb->words_min && try_lacks_time(command))
+		return wrong("%s: --try requires a time, such as 30s: `rlctl %s --try 30s %s`",
+			     verb->name, verb->name, verb->words);
+	if (command->word_count < verb->words_min)
+		return wrong("%s: missing argument: `rlctl %s %s`", verb->name, verb->name,
+			     verb->words);
+	if (verb->words_max >= 0 && command->word_count > verb->words_max)
+		return wrong("%s: unexpected argument '%s': `rlctl %s%s%s`", verb->name,
+			     command->words[verb->words_max], verb->name, *verb->words ? " " : "",
+			     verb->words);
+	return 0;
+}
+
+/* The words behind `--`, unless the verb itself is one of them. */
+static void rest_cut(struct command *command, int used)
+{
+	int front = command->front_count > used ? command->front_count : used;
+
+	if (!command->verb->rest)
+		return;
+	command->rest = command->words + front;
+	command->rest_count = command->word_count - front;
+	command->word_count = front;
+}
+
+int command_resolve(struct command *command)
+{
+	int used, rc;
+
+	command->verb = verb_find(command->words, command->word_count, &used);
+	if (!command->verb)
+		return verb_unknown(command->words, command->word_count);
+	rest_cut(command, used);
+	command->words += used;
+	command->word_count -= used;
+	rc = options_check(command);
+	if (!rc)
+		rc = device_check(command);
+	return rc ? rc : words_check(command);
+}

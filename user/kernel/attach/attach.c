@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attach and detach at any hook. Maps are created, pinned and filled before anything touches the
+ * device, and attaching the program is the last step: a crash leaves either nothing that limits
+ * or a working instance. The qdiscs that tc needs are in qdisc.c. */
+
+#include "kernel/attach/attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "kernel/attach/conntrack.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/mode.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/attach/tc.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/attach/xdp.h"
+#include "kernel/device/cpus.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/change.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/gc.h"
+#include "kernel/instance/group.h"
+#include "kernel/instance/hooks.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/owner.h"
+#include "kernel/instance/pins.h"
+#include "kernel/instance/rename.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/report.h"
+#include "policy/policy.h"
+#include "probe.skel.h"
+#include "rlctl.skel.h"
+
+#define TICKS_TO_MEASURE 4
+#define EDGE_GAP_NS      20000 /* reading both clocks takes a few microseconds */
+
+static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	bool at_xdp = hook == RL_HOOK_XDP;
+	int ret = at_xdp ? xdp_program_detach(device, wanted) : 0;
+
+	return ret ? ret : tc_program_detach(device, at_xdp ? RL_HOOK_INGRESS : hook, wanted);
+}
+
+/* ---- the clocks */
+
+static int clocks_read(int fd, struct rl_clocks *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = out, .ctx_size_in = sizeof(*out));
+
+	return bpf_prog_test_run_opts(fd, &opts);
+}
+
+/* Waits for the next tick and reads the clocks right after it. If this process was preempted at
+ * that tick, waits for another one and tolerates a larger gap, because slow or busy machines
+ * preempt it at ticks. */
+static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
+{
+	int ret = clocks_read(fd, out);
+
+	while (!ret) {
+		struct rl_clocks before = *out;
+
+		ret = clocks_read(fd, out);
+		if (out->jiffies == before.jiffies)
+			continue;
+		if (out->monotonic_ns - before.monotonic_ns <= *gap_ns)
+			break;
+		*gap_ns *= 2;
+	}
+	return ret;
+}
+
+/* The tick length is the resolution of the coarse clock, which advances with jiffies. An edge is
+ * seen late, never early, so the smallest offset is the most accurate. */
+static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	uint64_t gap_ns = EDGE_GAP_NS;
+	struct timespec tick;
+	struct rl_clocks edge = {0};
+	int ret = probe ? 0 : -errno;
+
+	if (!ret && clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		ret = -errno;
+	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++) {
+		uint64_t base;
+
+		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &gap_ns, &edge);
+		if (ret)
+			break;
+		*tick_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
+		base = edge.monotonic_ns - edge.jiffies * *tick_ns;
+		if (!i || (int64_t)(base - *base_ns) < 0)
+			*base_ns = base;
+	}
+	probe_bpf__destroy(probe);
+	return ret;
+}
+
+/* ---- the object is opened twice: to create the maps, then to load the program */
+
+static int maps_make(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	uint32_t zero = 0;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	if (!ret)
+		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+/* ---- attach */
+
+static int info_make(const struct target *target, const struct attach_options *options,
+		     const struct policy_context *text, struct rl_instance *out)
+{
+	struct device_facts facts = {0};
+	int ret = device_link_ask(target->device, &facts), possible = cpus_possible();
+
+	if (!ret && possible < 0) {
+		fail("cannot read the number of possible CPUs: %s: is /sys mounted?",
+		     strerror(-possible));
+		ret = possible;
+	}
+	if (ret)
+		return ret;
+	*out = (struct rl_instance){
+		.abi_version = RL_ABI_VERSION,
+		.hook = target->hook,
+		.mode = attach_mode_program(options->mode),
+		.by_dest = options->by_dest,
+		.mtu = text->mtu,
+		.ifindex = facts.ifindex,
+		.raw_ip = link_has_ip(facts.link),
+		.outer_ip = facts.link == LINK_GRE,
+		.since_ns = clock_ns(CLOCK_REALTIME),
+		.sources = options->sources,
+		.prefixes = options->prefixes,
+		.rules = options->rules,
+		.bans = options->bans,
+		.table = options->table,
+		.log_depth = options->log_depth,
+		.proof = options->proof,
+		.challenge_rate = options->challenge_rate,
+		.cpus = cpus_online(),
+		.possible_cpus = possible,
+	};
+	ret = conntrack_check(target->device, out);
+	if (ret)
+		return ret;
+	instance_sizes(out);
+	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
+		fail("cannot get a random seed: %s", strerror(errno));
+		return -EIO;
+	}
+	if (options->fq)
+		ret = fq_prepare(target->device, out);
+	if (ret)
+		return ret;
+	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
+	return ret ? report_load_failure(target->device, out, LOAD_STAGE_PROGRAM, ret) : 0;
+}
+
+/* Everything except the program: maps, pins, --fq, policy. */
+static int instance_make(const char *path, const char *device, struct rl_instance *info,
+			 const struct attach_options *options, struct policy *policy)
+{
+	struct slot_writes writes = {0};
+	struct instance instance;
+	int ret = owner_record_make(path, info); /* first, because every complete instance has it */
+
+	if (!ret)
+		ret = maps_make(path, info);
+	if (ret)
+		return report_load_failure(device, info, LOAD_STAGE_MAPS, ret);
+	if (options->has_group)
+		ret = group_give(path, device, options->group);
+	if (ret)
+		return ret;
+	ret = instance_open_path(path, device, true, &instance);
+	if (ret) {
+		fail("%s: opening the new maps failed: %s", device, strerror(-ret));
+		return ret;
+	}
+	instance.writes = &writes;
+	ret = fq_put(device, info);
+	if (!ret)
+		ret = instance_policy_write(&instance, policy, false, NULL);
+	if (!ret && !instance_info_read(path, info)) { /* with what the policy needs of it */
+		fail("%s: reading the new instance failed", device);
+		ret = -EIO;
+	}
+	inner_writes_end(&writes);
+	instance_close(&instance);
+	return ret;
+}
+
+static void report_attached(const char *device, enum rl_hook hook, uint32_t program)
+{
+	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
+
+	fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i %s%s%s "
+	     "FILE`; to replace the program by this version's, `rlctl attach %s%s%s --replace`; to "
+	     "start over, `rlctl detach %s%s%s` first",
+	     device, program, device, option, at, device, option, at, device, option, at);
+}
+
+/* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
+static int attach_point_clear(const char *root, const char *path, const struct target *target)
+{
+	const char *device = target->device;
+	struct device_program program;
+	int ret = pins_program_find(path, device, target->hook, &program);
+
+	if (!ret) {
+		report_attached(device, target->hook, program.id);
+		return -EEXIST;
+	}
+	if (ret != -ENOENT)
+		return target->hook == RL_HOOK_XDP ? report_xdp_error(device, ret)
+						   : report_tc_error(device, ret);
+	if (instance_is_elsewhere(path))
+		return report_elsewhere(device, target->hook);
+	ret = instance_clean(root, path, device);
+	if (ret)
+		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
+	return ret;
+}
+
+/* Also detaches the program: attaching may have succeeded although the kernel's reply was lost. */
+static void attach_undo(const char *root, const char *path, const struct target *target)
+{
+	uint32_t policy;
+
+	if (!pins_policy_id(path, &policy))
+		program_detach(target->device, target->hook, policy);
+	instance_clean(root, path, target->device);
+	pins_remove(path);
+	group_way_close(root);
+}
+
+/* Call with the lock held and nothing attached at the hook. */
+static int instance_put(const char *root, const struct attach_point *point,
+			const struct target *target, const struct attach_options *options,
+			struct rl_instance *info, struct policy *policy)
+{
+	const char *path = point->path;
+	int ret = instance_make(path, target->device, info, options, policy);
+
+	if (!ret && options->ready)
+		ret = options->ready(point, options->ready_arg);
+	if (!ret && info->mode != RL_MODE_TC)
+		ret = xdp_program_attach(path, info, target->device, options->mode);
+	else if (!ret)
+		ret = tc_program_attach(root, path, info, target->device);
+	if (!ret)
+		ret = marks_check(target->device, info, policy);
+	if (ret)
+		attach_undo(root, path, target);
+	return ret;
+}
+
+int instance_attach(const struct target *target, const struct attach_options *options,
+		    struct policy *policy, const struct policy_context *text)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct attach_point point = {.path = path, .device = target->device, .hook = target->hook};
+	struct rl_instance info;
+	int lock, ret = pins_root_follow(target->bpffs, true, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook, path);
+	if (ret)
+		return ret;
+	pins_gc(root);
+	hooks_clear(root, target->device, target->hook);
+	lock = pins_lock(path, true);
+	if (lock < 0) {
+		if (lock != -ETIMEDOUT)
+			fail("%s: %s%s", path, strerror(-lock), pins_error_hint(lock));
+		return lock;
+	}
+	ret = attach_point_clear(root, path, target);
+	if (ret) {
+		folders_remove(path);
+	} else {
+		ret = info_make(target, options, text, &info);
+		point.ifindex = info.ifindex;
+		point.lock_fd = &lock;
+		if (!ret)
+			ret = instance_put(root, &point, target, options, &info, policy);
+		else
+			pins_remove(path);
+	}
+	if (!ret)
+		change_tell(&(struct instance_change){.kind = CHANGE_ATTACHED,
+						      .path = path,
+						      .device = target->device,
+						      .hook = target->hook,
+						      .time_ns = info.since_ns,
+						      .number = policy->count});
+	pins_unlock(lock);
+	return ret;
+}
+
+/* ---- detach */
+
+int instance_program_detach(const char *path, const char *device, enum rl_hook hook)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (!ret)
+		ret = program_detach(device, hook, policy);
+	if (!ret || ret == -ENOENT) /* incomplete, and never attached */
+		return 0;
+	fail("%s: detaching failed: %s%s", device, strerror(-ret),
+	     ret == -EPERM ? ": run as root" : "");
+	return ret;
+}
+
+int instance_teardown(const char *path, const char *device, enum rl_hook hook)
+{
+	char root[INSTANCE_PATH_MAX];
+	int ret;
+
+	snprintf(root, sizeof(root), "%s", path);
+	*strrchr(root, '/') = '\0';
+	ret = instance_clean(root, path, device);
+	if (!ret)
+		ret = pins_remove(path);
+	group_way_close(root);
+	change_tell(&(struct instance_change){
+		.kind = CHANGE_DETACHED, .path = path, .device = device, .hook = hook});
+	if (ret)
+		fail("%s: detached, but cleaning up failed: %s: run `rlctl detach %s --hook %s` "
+		     "again",
+		     device, strerror(-ret), device, hook_name(hook));
+	return ret;
+}
+
+/* Where no hook was named, an instance at another one stays. */
+static void rest_note(const char *root, const char *device, int ret)
+{
+	for (int hook = RL_HOOK_XDP; !ret && hook <= RL_HOOK_EGRESS; hook++) {
+		char path[INSTANCE_PATH_MAX];
+
+		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
+			note("%s: the instance at %s stays: `rlctl detach %s --hook %s` detaches "
+			     "it",
+			     device, hook_name(hook), device, hook_name(hook));
+	}
+}
+
+/* Pins whose program runs elsewhere are the only way to it. */
+static int here_check(const char *root, const char *path, const char *device, enum rl_hook hook)
+{
+	if (instance_is_attached(root, device, hook) || !instance_is_elsewhere(path))
+		return 0;
+	return report_elsewhere(device, hook);
+}
+
+int instance_detach(const struct target *target)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	int lock, ret = pins_root_follow(target->bpffs, false, root);
+	enum rl_hook hook;
+
+	if (ret)
+		return ret;
+	pins_gc(root);
+	ret = hook_choose(root, target, &hook);
+	if (!ret)
+		ret = pins_path(root, target->device, hook, path);
+	if (ret)
+		return ret;
+	lock = pins_lock(path, false);
+	if (lock < 0)
+		return report_open_error(target->device, hook, lock);
+	ret = here_check(root, path, target->device, hook);
+	if (!ret)
+		ret = instance_program_detach(path, target->device, hook);
+	if (!ret)
+		ret = instance_teardown(path, target->device, hook);
+	pins_unlock(lock);
+	if (target->hook < 0) {
+		hooks_clear(root, target->device, hook);
+		rest_note(root, target->device, ret);
+	}
+	return ret;
+}

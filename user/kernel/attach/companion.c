@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The companion is recognised by its map `asked`: only it uses the one of its instance at that
+ * hook, though the table in it is that of all instances of the network namespace. The instance map
+ * notes it before it is attached, so that whoever cleans up after a crash finds it; the link of tcx
+ * is pinned in a directory of its own among the instance's pins. */
+
+#include "kernel/attach/companion.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/message.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/attach/tc.h"
+#include "kernel/attach/tcx.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
+#include "kernel/report.h"
+#include "sent.skel.h"
+
+static int companion_note(const struct instance *instance, struct rl_instance *info,
+			  uint32_t program)
+{
+	int ret = instance_info_now(instance, info);
+	uint32_t zero = 0;
+
+	if (ret)
+		return ret;
+	info->companion = program;
+	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+}
+
+int companion_find(const char *path, const char *device, struct device_program *out)
+{
+	int fd = pin_open_at(path, "asked", false), ret = fd < 0 ? fd : 0;
+	uint32_t asked = 0;
+
+	if (!ret)
+		ret = map_id(fd, &asked);
+	if (fd >= 0)
+		close(fd);
+	return ret ? ret : tc_program_find(device, RL_HOOK_EGRESS, asked, out);
+}
+
+bool companion_is_dead(const char *path)
+{
+	char pins[INSTANCE_PATH_MAX + 16];
+
+	snprintf(pins, sizeof(pins), "%s/" COMPANION_FOLDER, path);
+	return tcx_link_is_dead(pins);
+}
+
+/* ---- loading */
+
+/* It shares the tables with the instance; `headers` is its own, and the other maps are those of
+ * functions that it does not call. */
+static int map_settle(const char *path, const struct rl_instance *info, struct bpf_map *map)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	const char *name = bpf_map__name(map);
+
+	if (bpf_map__is_internal(map))
+		return 0;
+	if (!strcmp(name, "asked") || !strcmp(name, "peers")) {
+		snprintf(pin, sizeof(pin), "%s/%s", path, name);
+		return bpf_map__set_pin_path(map, pin);
+	}
+	if (strcmp(name, "headers") != 0 || !info->outer_ip)
+		return bpf_map__set_autocreate(map, false);
+	return bpf_map__set_value_size(map, RL_HEADERS_SIZE(object_headers_reach(info)));
+}
+
+static void constants_set(struct sent_bpf *skel, const struct rl_instance *info)
+{
+	skel->rodata->frames_have_ethernet = !info->raw_ip;
+	skel->rodata->frames_have_outer = info->outer_ip;
+	skel->rodata->headers_reach = object_headers_reach(info);
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+}
+
+/* NULL with errno. */
+static struct sent_bpf *program_load(const char *path, const struct rl_instance *info)
+{
+	struct sent_bpf *skel = sent_bpf__open();
+	struct bpf_map *map;
+	int ret = 0;
+
+	if (!skel)
+		return NULL;
+	constants_set(skel, info);
+	bpf_object__for_each_map(map, skel->obj) ret = ret ?: map_settle(path, info, map);
+	if (!ret)
+		ret = sent_bpf__load(skel);
+	if (!ret)
+		return skel;
+	sent_bpf__destroy(skel);
+	errno = -ret;
+	return NULL;
+}
+
+/* ---- at the device */
+
+struct companion {
+	char pins[INSTANCE_PATH_MAX + 16], root[INSTANCE_PATH_MAX];
+	struct tc_place place;
+};
+
+static int companion_init(const struct instance *instance, struct companion *out)
+{
+	int ifindex = device_index(instance->device);
+
+	if (ifindex < 0)
+		return ifindex;
+	snprintf(out->root, sizeof(out->root), "%s", instance->path);
+	*strrchr(out->root, '/') = '\0';
+	snprintf(out->pins, sizeof(out->pins), "%s/" COMPANION_FOLDER, instance->path);
+	out->place = (struct tc_place){.device = instance->device,
+				       .pins = out->pins,
+				       .ifindex = (uint32_t)ifindex,
+				       .hook = RL_HOOK_EGRESS};
+	return mkdir(out->pins, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+static int program_take(const struct instance *instance, struct rl_instance *info, int program_fd)
+{
+	struct companion companion;
+	uint32_t program;
+	int ret = companion_clear(instance->path); /* a link that an earlier one left */
+
+	if (!ret)
+		ret = companion_init(instance, &companion);
+	if (!ret)
+		ret = companion_note(instance, info, RL_COMPANION_COMING);
+	if (!ret)
+		ret = tc_place_take(&companion.place, companion.root, info, instance->fd.instance,
+				    program_fd, &program);
+	return ret ? ret : companion_note(instance, info, program);
+}
+
+/* Attach makes it before it knows whether programs of others may be looked at. Others who detach it
+ * leave the pin of its link, where that of the next one goes. */
+static bool is_there(const struct instance *instance, const struct rl_instance *info)
+{
+	struct device_program there;
+	int ret;
+
+	if (is_being_made(instance) || !info->companion)
+		return false;
+	ret = companion_find(instance->path, instance->device, &there);
+	if (ret == -ENOENT)
+		companion_clear(instance->path);
+	return !ret;
+}
+
+int companion_attach(const struct instance *instance, struct rl_instance *info)
+{
+	struct sent_bpf *skel;
+	int ret;
+
+	if (is_there(instance, info))
+		return 0;
+	skel = program_load(instance->path, info);
+	if (!skel)
+		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
+	ret = program_take(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
+	sent_bpf__destroy(skel);
+	return ret ? report_tc_error(instance->device, ret) : 0;
+}
+
+static int program_exchange(const struct instance *instance, struct rl_instance *info,
+			    int program_fd)
+{
+	struct device_program now = {0};
+	struct companion companion;
+	uint32_t asked;
+	int ret = companion_init(instance, &companion);
+
+	if (!ret)
+		ret = map_id(instance->fd.asked, &asked);
+	if (!ret)
+		ret = tc_place_exchange(&companion.place, asked, program_fd);
+	if (ret)
+		return ret;
+	ret = companion_find(instance->path, instance->device, &now);
+	return companion_note(instance, info, ret ? RL_COMPANION_COMING : now.id);
+}
+
+int companion_replace(const struct instance *instance, struct rl_instance *info)
+{
+	struct sent_bpf *skel;
+	int ret;
+
+	if (!is_there(instance, info))
+		return companion_attach(instance, info);
+	skel = program_load(instance->path, info);
+	if (!skel)
+		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
+	ret = program_exchange(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
+	sent_bpf__destroy(skel);
+	return ret ? report_tc_error(instance->device, ret) : 0;
+}
+
+int companion_remove(const struct instance *instance)
+{
+	uint32_t asked;
+	int ret = map_id(instance->fd.asked, &asked);
+
+	if (!ret)
+		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, asked);
+	return ret ? ret : companion_clear(instance->path);
+}
+
+static int clsact_give_back(const struct instance *instance, struct rl_instance *info)
+{
+	char root[INSTANCE_PATH_MAX];
+	int lock, ret;
+
+	if (info->mode == RL_MODE_TC)
+		return 0;
+	snprintf(root, sizeof(root), "%s", instance->path);
+	*strrchr(root, '/') = '\0';
+	lock = pins_lock_all(root, LOCK_WAIT_MS);
+	if (lock < 0)
+		return lock;
+	ret = instance_info_now(instance, info);
+	if (!ret)
+		ret = clsact_undo(root, instance->device, info, instance->fd.instance);
+	pins_unlock(lock);
+	return ret;
+}
+
+int companion_detach(const struct instance *instance, struct rl_instance *info)
+{
+	int ret = companion_remove(instance);
+
+	if (!ret)
+		ret = clsact_give_back(instance, info);
+	if (!ret)
+		ret = companion_note(instance, info, 0);
+	if (ret)
+		note("%s: detaching its program at egress, which the policy does not need, failed: "
+		     "%s: the next change of the policy tries it again",
+		     instance->device, strerror(-ret));
+	return ret;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Probes the kernel for what the programs need. The list is read from the object itself and so
+ * cannot be outdated. */
+
+#include "kernel/attach/features.h"
+
+#include <errno.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel/attach/object.h"
+#include "kernel/device/cpus.h"
+#include "rlctl.skel.h"
+
+#define PROBE_SOURCES  1024 /* of the object that is loaded only as a probe */
+#define PROBE_PREFIXES 64
+#define HELPERS_MAX    512
+
+static const char *helper_name(uint32_t id)
+{
+	static const char *const names[] = {
+#define HELPER_NAME(name) #name
+		__BPF_FUNC_MAPPER(HELPER_NAME)
+#undef HELPER_NAME
+	};
+
+	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
+}
+
+static struct rlctl_bpf *probe_open(const struct rl_instance *wanted)
+{
+	struct rl_instance info = {.hook = wanted->hook,
+				   .mode = wanted->mode,
+				   .table = wanted->table,
+				   .program_uses = wanted->program_uses,
+				   .proof = wanted->proof,
+				   .challenge_rate = wanted->challenge_rate,
+				   .sources = PROBE_SOURCES,
+				   .prefixes = PROBE_PREFIXES,
+				   .log_depth = 2,
+				   .tick_ns = 1,
+				   .mtu = 1500,
+				   .cpus = 1,
+				   .possible_cpus = 1};
+
+	instance_sizes(&info);
+	return object_open(&info);
+}
+
+static uint64_t cpu_bytes(const struct rl_instance *info, const struct bpf_object *object)
+{
+	struct bpf_map *map;
+	uint64_t bytes = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		bytes += map_cpu_bytes(info, bpf_map__type(map), bpf_map__value_size(map),
+				       bpf_map__max_entries(map));
+	}
+	return bytes;
+}
+
+int cpus_read(struct cpu_facts *out)
+{
+	struct rl_instance info = {.sources = SOURCES_DEFAULT,
+				   .prefixes = PREFIXES_DEFAULT,
+				   .log_depth = RL_SLIDING_LOG_MAX,
+				   .cpus = 1,
+				   .possible_cpus = 1};
+	int online = cpus_online(), possible = cpus_possible();
+	struct rlctl_bpf *skel;
+
+	if (possible < 0)
+		return possible;
+	instance_sizes(&info);
+	skel = object_open(&info);
+	if (!skel)
+		return -errno;
+	*out = (struct cpu_facts){
+		.online = online, .possible = possible, .bytes = cpu_bytes(&info, skel->obj)};
+	rlctl_bpf__destroy(skel);
+	return 0;
+}
+
+static int map_probe(const struct bpf_map *map, uint64_t *asked, missing_feature_fn missing,
+		     void *arg)
+{
+	enum bpf_map_type type = bpf_map__type(map);
+
+	if (*asked & 1ull << type)
+		return 0;
+	*asked |= 1ull << type;
+	if (libbpf_probe_bpf_map_type(type, NULL) == 0)
+		missing("map type", libbpf_bpf_map_type_str(type), arg);
+	return 1;
+}
+
+static int maps_probe(const struct bpf_object *object, missing_feature_fn missing, void *arg)
+{
+	uint64_t asked = 0;
+	struct bpf_map *map;
+	int count = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		count += map_probe(map, &asked, missing, arg);
+		if (bpf_map__inner_map(map))
+			count += map_probe(bpf_map__inner_map(map), &asked, missing, arg);
+	}
+	return count;
+}
+
+/* A helper call names the helper by its id; calls of BPF functions and kfuncs set the source
+ * register. */
+static bool is_helper_call(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm > 0 &&
+	       insn->imm < HELPERS_MAX;
+}
+
+static int helpers_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
+{
+	const struct bpf_insn *insns = bpf_program__insns(program);
+	bool asked[HELPERS_MAX] = {false};
+	int count = 0;
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
+		uint32_t id = (uint32_t)insns[i].imm;
+
+		if (!is_helper_call(&insns[i]) || asked[id])
+			continue;
+		asked[id] = true;
+		count++;
+		if (libbpf_probe_bpf_helper(bpf_program__type(program), id, NULL) == 0)
+			missing("helper", helper_name(id), arg);
+	}
+	return count;
+}
+
+static void program_load(struct rlctl_bpf *skel, struct load_result *out)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int ret = rlctl_bpf__load(skel); /* links the functions of a program */
+
+	if (!ret && bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info, &size))
+		ret = -errno;
+	out->error = ret;
+	out->jited = info.jited_prog_len;
+}
+
+static int program_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
+{
+	enum bpf_prog_type type = bpf_program__type(program);
+
+	if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
+		missing("program type", libbpf_bpf_prog_type_str(type), arg);
+	return 1 + helpers_probe(program, missing, arg);
+}
+
+int kernel_features(uint32_t uses, missing_feature_fn missing, void *arg,
+		    struct load_result *result)
+{
+	const struct rl_instance wanted = {.hook = RL_HOOK_XDP,
+					   .mode = RL_MODE_NATIVE,
+					   .table = RL_TABLE_HOT,
+					   .program_uses = uses};
+	struct rlctl_bpf *skel = probe_open(&wanted);
+	struct bpf_program *program;
+	int count;
+
+	if (!skel)
+		return -errno;
+	count = maps_probe(skel->obj, missing, arg);
+	program_load(skel, result);
+	bpf_object__for_each_program(program, skel->obj) count +=
+		program_probe(program, missing, arg);
+	rlctl_bpf__destroy(skel);
+	return count;
+}
+
+void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg)
+{
+	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
+	struct rlctl_bpf *skel = probe_open(info);
+	struct load_result result;
+	struct bpf_program *program;
+
+	if (skel) {
+		maps_probe(skel->obj, missing, arg);
+		program_load(skel, &result);
+		bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program))
+			program_probe(program, missing, arg);
+	}
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 0)
+		missing("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
+	rlctl_bpf__destroy(skel);
+	libbpf_set_print(talk);
+}
+
+/* The first kernel that charges maps to control groups added this helper. */
+bool kernel_counts_memlock(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SOCKET_FILTER, BPF_FUNC_ktime_get_coarse_ns,
+				       NULL) == 0;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opens the BPF object and sizes its maps; creates the maps that only some policies need. */
+
+#include "kernel/attach/object.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "algorithm/known_filter.h"
+#include "base/message.h"
+#include "compile/compiled.h"
+#include "kernel/attach/object_bytes.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/hot_table.h"
+#include "kernel/maps/lru.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/filter_image.h"
+#include "kernel/policy/filters.h"
+#include "kernel/policy/rule_counters.h"
+#include "kernel/proof/answers.h"
+#include "kernel/proof/asked_table.h"
+#include "kernel/proof/known_filter.h"
+#include "kernel/proof/peers.h"
+#include "kernel/state/alarm_maps.h"
+#include "kernel/state/bans.h"
+#include "rlctl.skel.h"
+#include "rlctl_answers.skel.h"
+#include "rlctl_conntrack.skel.h"
+#include "rlctl_conntrack_answers.skel.h"
+#include "rlctl_proof.skel.h"
+
+#define SETS_MIN           2u    /* one set means that there is no hot table */
+#define ONE_PIECE          2048u /* bytes of MTU that fit one buffer with every driver */
+#define SLOTS_ARRAY        8192u /* further slots are in chunks */
+#define SPILLED_MIN        4096u
+#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys per tick */
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+void instance_sizes(struct rl_instance *info)
+{
+	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/match/prefix_cache.h");
+	if (!info->rules)
+		info->rules = RULES_DEFAULT;
+	info->rules = min_u32(info->rules, min_u32(info->prefixes, RULES_MAX));
+	info->slots = min_u32(2 * info->prefixes, SLOTS_ARRAY);
+	info->slots = (info->slots + RL_COUNTERS_SLOTS - 1) & -RL_COUNTERS_SLOTS;
+	for (info->cache_sets = SETS_MIN; info->cache_sets * RL_HOT_WAYS < info->sources;)
+		info->cache_sets *= 2;
+	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
+	if (!info->bans)
+		info->bans = BANS_DEFAULT;
+}
+
+bool instance_asks(const struct rl_instance *info, uint32_t uses)
+{
+	return uses & RL_USE_ASKED && info->hook != RL_HOOK_EGRESS &&
+	       info->proof == RL_PROOF_SOCKETS;
+}
+
+static enum bpf_map_type lru_type(const struct rl_instance *info)
+{
+	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
+}
+
+uint32_t object_headers_reach(const struct rl_instance *info)
+{
+	return info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
+}
+
+/* Only with XDP and on GRE devices can headers lie outside the directly readable part. */
+static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t reach = object_headers_reach(info);
+
+	skel->rodata->headers_reach = reach;
+	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
+	bpf_map__set_autocreate(skel->maps.headers, info->mode != RL_MODE_TC || info->outer_ip);
+	skel->rodata->frames_have_outer = info->outer_ip;
+}
+
+/* Matches that few policies have: bpf/packet/facts.h. */
+static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
+{
+	skel->rodata->matches_extra = uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS);
+	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
+	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
+}
+
+static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t size = counters_value_size(info);
+
+	skel->rodata->counters_cpus = info->possible_cpus;
+	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
+	bpf_map__set_value_size(skel->maps.rule_counters, size);
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
+}
+
+/* All objects come from one source, so that one skeleton serves for all. */
+#define ASSERT_SAME(other)                                                                         \
+	_Static_assert(sizeof(*((struct rlctl_bpf *)0)->rodata) ==                                 \
+			       sizeof(*((struct other *)0)->rodata),                               \
+		       "the same constants");                                                      \
+	_Static_assert(sizeof(*((struct rlctl_bpf *)0)->bss) == sizeof(*((struct other *)0)->bss), \
+		       "the same variables");                                                      \
+	_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct other), "the same maps")
+ASSERT_SAME(rlctl_proof_bpf);
+ASSERT_SAME(rlctl_answers_bpf);
+ASSERT_SAME(rlctl_conntrack_bpf);
+ASSERT_SAME(rlctl_conntrack_answers_bpf);
+
+bool object_asks_conntrack(const struct rl_instance *info)
+{
+	return info->proof == RL_PROOF_CONNTRACK && info->program_uses & RL_USE_PROOF;
+}
+
+static enum object_kind object_choose(const struct rl_instance *info)
+{
+	bool answers = info->program_uses & RL_USE_ANSWERS;
+
+	if (!(info->program_uses & RL_USE_EXTENDED))
+		return OBJECT_PLAIN;
+	if (object_asks_conntrack(info))
+		return answers ? OBJECT_CONNTRACK_ANSWERS : OBJECT_CONNTRACK;
+	return answers ? OBJECT_ANSWERS : OBJECT_PROOF;
+}
+
+/* The instructions of the filters, which the object has room for. */
+static int filters_put(const struct rl_instance *info, const struct rl_filters *filters,
+		       void *object, size_t size)
+{
+	struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
+	int ret = code ? filters_code(info, filters, code) : -ENOMEM;
+
+	if (ret >= 0)
+		ret = filter_image_put(object, size, code, ret);
+	free(code);
+	return ret;
+}
+
+static int skeleton_read(struct rlctl_bpf *skel, const struct rl_instance *info,
+			 const struct rl_filters *filters)
+{
+	size_t size = 0;
+	void *object = object_unpack(object_choose(info), &size);
+	int ret = object ? 0 : -errno;
+
+	if (!ret && info->program_uses & RL_USE_EXTENDED)
+		ret = filters_put(info, filters, object, size);
+	skel->skeleton->data = object;
+	skel->skeleton->data_sz = size;
+	if (!ret)
+		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
+	skel->skeleton->data = NULL; /* libbpf has read it */
+	free(object);
+	return ret;
+}
+
+static struct rlctl_bpf *skeleton_open(const struct rl_instance *info,
+				       const struct rl_filters *filters)
+{
+	struct rlctl_bpf *skel = calloc(1, sizeof(*skel));
+	int ret = skel ? rlctl_bpf__create_skeleton(skel) : -ENOMEM;
+
+	if (!ret)
+		ret = skeleton_read(skel, info, filters);
+	if (!ret && skel->rodata)
+		return skel;
+	rlctl_bpf__destroy(skel);
+	errno = ret ? -ret : EINVAL;
+	return NULL;
+}
+
+struct rlctl_bpf *object_open(const struct rl_instance *info)
+{
+	return object_open_with(info, NULL);
+}
+
+/* The one of the hook; simulation.c loads another in its place, and makes its maps. */
+static void program_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
+	bpf_map__set_autocreate(skel->maps.simulated, false);
+	bpf_map__set_autocreate(skel->maps.simulate_again, false);
+}
+
+struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
+{
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
+	struct rlctl_bpf *skel = skeleton_open(info, filters);
+
+	if (!skel)
+		return NULL;
+	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
+	headers_size(skel, info);
+	matches_choose(skel, info->program_uses);
+	skel->rodata->goes_by_dest = info->by_dest;
+	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
+	skel->rodata->frames_have_ethernet = !info->raw_ip;
+	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
+	skel->rodata->keeps_asked = instance_asks(info, info->program_uses);
+	program_choose(skel, info);
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	skel->rodata->hot_seed[0] = info->hot_seed[0];
+	skel->rodata->hot_seed[1] = info->hot_seed[1];
+	skel->rodata->cache_mask = info->cache_sets - 1;
+	skel->rodata->hot_mask = info->hot_sets - 1;
+	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
+	skel->rodata->refusal_mask = refusal_sets(info) - 1;
+	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
+	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.known_filter),
+				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
+	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
+	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
+	skel->rodata->log_depth = info->log_depth;
+	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
+		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
+	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
+	bpf_map__set_max_entries(skel->maps.sources, info->sources);
+	bpf_map__set_max_entries(skel->maps.shared, info->slots);
+	bpf_map__set_max_entries(skel->maps.leases, info->slots);
+	counters_size(skel, info);
+	answers_constants(skel, info);
+	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
+	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
+	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
+	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
+	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
+	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
+	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;
+	skel->rodata->keeps_states =
+		info->program_uses & RL_USE_STATES || info->table != RL_TABLE_HOT;
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
+				alarm_counts_size(info));
+	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
+	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
+	bpf_map__set_type(skel->maps.sources, lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.windows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.logs), lru_type(info));
+	return skel;
+}
+
+int object_pin_paths(struct rlctl_bpf *skel, const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0;
+
+#define PIN_ONE(name)                                     \
+	snprintf(pin, sizeof(pin), "%s/%s", path, #name); \
+	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
+	INSTANCE_MAPS(PIN_ONE)
+#undef PIN_ONE
+	return ret;
+}
+
+static int open_pinned(const char *path, const struct rl_instance *info,
+		       const struct rl_filters *filters, struct rlctl_bpf **out)
+{
+	struct rlctl_bpf *skel = object_open_with(info, filters);
+	int ret;
+
+	if (!skel)
+		return -(errno ?: ENOMEM);
+	ret = object_pin_paths(skel, path);
+	if (ret)
+		rlctl_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
+int object_open_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rl_filters filters = {0};
+	int ret = info->program_uses & RL_USE_FILTERS ? filters_read_at(path, &filters) : 0;
+
+	return ret ? ret : open_pinned(path, info, &filters, out);
+}
+
+static int loaded(struct rlctl_bpf *skel, struct rlctl_bpf **out)
+{
+	int ret = rlctl_bpf__load(skel);
+
+	if (ret)
+		rlctl_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
+int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rlctl_bpf *skel = NULL;
+	int ret = object_open_pinned(path, info, &skel);
+
+	return ret ? ret : loaded(skel, out);
+}
+
+int object_load_check(const char *path, const struct rl_instance *info,
+		      const struct rl_filters *filters)
+{
+	struct rlctl_bpf *skel = NULL;
+	int ret = open_pinned(path, info, filters, &skel);
+
+	if (!ret)
+		ret = loaded(skel, &skel);
+	if (!ret)
+		rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+static int lru_make(const struct instance *instance, int outer, const char *name,
+		    uint32_t value_size, uint32_t entries)
+{
+	return inner_make(instance, outer, lru_type(&instance->info), 0, name,
+			  sizeof(struct rl_state_key), value_size, entries);
+}
+
+static int fleet_maps_make(const struct instance *instance)
+{
+	int ret = inner_make(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
+			     "rlctl_fleet", sizeof(struct rl_state_key),
+			     sizeof(struct rl_fleet_key), instance->info.sources);
+
+	return ret < 0 ? ret
+		       : inner_make(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF, 0,
+				    "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
+}
+
+int policy_maps_make(const struct instance *instance, uint32_t uses)
+{
+	const struct rl_instance *info = &instance->info;
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth), logs = lru_states(info, RL_LRU_LOGS);
+	int ret = 0;
+
+	if (uses & RL_USE_BANS)
+		ret = bans_make(instance);
+	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
+		ret = known_filter_make(instance);
+	if (ret >= 0 && uses & RL_USE_PROOF && info->proof == RL_PROOF_SOCKETS)
+		ret = peers_make(instance);
+	if (ret >= 0 && instance_asks(info, uses))
+		ret = asked_make(instance);
+	if (ret >= 0 && uses & RL_USE_ANSWERS)
+		ret = answers_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLEET)
+		ret = fleet_maps_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLOWS)
+		ret = lru_make(instance, instance->fd.flows, "rlctl_flows", sizeof(struct rl_state),
+			       info->sources);
+	if (ret >= 0 && uses & RL_USE_WINDOWS)
+		ret = lru_make(instance, instance->fd.windows, "rlctl_windows",
+			       sizeof(struct rl_slots), info->sources);
+	if (ret < 0 || !(uses & RL_USE_LOGS))
+		return ret < 0 ? ret : 0;
+	ret = lru_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	if (ret > 0 && logs < info->sources && !instance->clock_injected)
+		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
+		     "attach with a smaller --log-depth for more",
+		     instance->device, info->log_depth, logs);
+	return ret < 0 ? ret : 0;
+}
+
+void policy_maps_trim(const struct instance *instance, uint32_t uses)
+{
+	const struct {
+		uint32_t use;
+		int outer;
+	} maps[] = {
+		{RL_USE_NEW_SOURCE, instance->fd.known_filter}, {RL_USE_ASKED, instance->fd.asked},
+		{RL_USE_ANSWERS, instance->fd.answers},         {RL_USE_FLOWS, instance->fd.flows},
+		{RL_USE_WINDOWS, instance->fd.windows},         {RL_USE_LOGS, instance->fd.logs},
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (!(uses & maps[i].use))
+			inner_drop(instance, maps[i].outer, 0);
+	if (!(uses & RL_USE_PROOF))
+		peers_drop(instance);
+	if (!(uses & RL_USE_BANS))
+		bans_drop(instance);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The instance map notes what the running program has the code for. A change of the program notes
+ * first what the old and the new one have in common, with RL_USE_UNSETTLED: wherever a process is
+ * killed, the program has at least what is noted, and that covers the policy in force. The next
+ * writer then replaces the program in any case. */
+
+#include "kernel/attach/program_fit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "base/message.h"
+#include "base/privilege.h"
+#include "kernel/attach/companion.h"
+#include "kernel/attach/conntrack.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program_swap.h"
+#include "kernel/instance/instance.h"
+#include "kernel/policy/filters.h"
+#include "kernel/report.h"
+#include "kernel/sets/sets.h"
+
+/* Simulations and tests have none; the program is loaded with all that their policies use. */
+static bool has_pins(const struct instance *instance)
+{
+	return instance->path[0];
+}
+
+static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+{
+	int ret = instance_info_now(instance, info);
+	uint32_t zero = 0;
+
+	if (ret)
+		return ret;
+	info->program_uses = uses;
+	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+}
+
+static int report_change_error(const struct instance *instance, int error)
+{
+	fail("%s: changing its program failed: %s", instance->device, strerror(-error));
+	return error;
+}
+
+static int report_may_not(const struct instance *instance)
+{
+	fail("%s: for this policy the running program is replaced, as it has only the code that "
+	     "the policy in force needs: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: "
+	     "run it as root (sudo)",
+	     instance->device);
+	return -EPERM;
+}
+
+/* The code that a program has, or is to have. */
+struct fit {
+	uint32_t uses; /* of RL_USE_PROGRAM */
+	struct rl_filters filters;
+};
+
+static bool same_fit(const struct fit *a, const struct fit *b)
+{
+	return a->uses == b->uses && !memcmp(&a->filters, &b->filters, sizeof(a->filters));
+}
+
+static bool has_filters(const struct rl_filters *filters, const struct rl_filters *wanted)
+{
+	for (int i = 0; i < RL_FILTERS_MAX; i++)
+		if (wanted->text[i][0] && strcmp(wanted->text[i], filters->text[i]) != 0)
+			return false;
+	return true;
+}
+
+static bool has_all(const struct fit *fit, const struct fit *wanted)
+{
+	return !(wanted->uses & ~fit->uses) && has_filters(&fit->filters, &wanted->filters);
+}
+
+/* The filters are noted between the two notes of uses: a kill leaves those of the policy in force
+ * noted, perhaps with others. */
+static int change_note(const struct instance *instance, struct rl_instance *info,
+		       const struct fit *before, const struct fit *wanted)
+{
+	int ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
+
+	return ret ? ret : filters_write(instance, &wanted->filters);
+}
+
+/* A replacement that failed may have put the new program there all the same. Where that lacks what
+ * the old one has, the note stays what both have. */
+static void change_undo(const struct instance *instance, struct rl_instance *info, uint32_t noted,
+			const struct fit *before, const struct fit *wanted)
+{
+	filters_write(instance, &before->filters);
+	if (has_all(wanted, before))
+		uses_note(instance, info, noted);
+}
+
+/* Replaces the program by the one that is wanted. */
+static int program_change(const struct instance *instance, struct rl_instance *info,
+			  const struct fit *before, const struct fit *wanted)
+{
+	uint32_t noted = info->program_uses, old, new;
+	struct instance next = *instance;
+	int ret = change_note(instance, info, before, wanted);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	next.info = *info;
+	next.info.program_uses = wanted->uses;
+	ret = program_swap(&next, &old, &new);
+	if (ret) {
+		change_undo(instance, info, noted, before, wanted);
+		return ret;
+	}
+	ret = uses_note(instance, info, wanted->uses);
+	return ret ? report_change_error(instance, ret) : 0;
+}
+
+/* ---- before a policy comes into force */
+
+/* *wanted becomes what the program is to have, beside what it has. True if it has to be replaced
+ * for that: after an interrupted change its filters may not be those that are noted. */
+static int fit_read(const struct instance *instance, const struct rl_instance *info,
+		    const struct compiled *next, struct fit *there, struct fit *wanted)
+{
+	bool unsettled = info->program_uses & RL_USE_UNSETTLED;
+	int ret = filters_read(instance, &there->filters);
+
+	there->uses = info->program_uses & RL_USE_PROGRAM;
+	*wanted = *there;
+	wanted->uses |= next->header.uses & RL_USE_PROGRAM;
+	filters_add(&wanted->filters, next);
+	if (ret)
+		return report_change_error(instance, ret);
+	return !same_fit(there, wanted) || (unsettled && next->header.uses & RL_USE_FILTERS);
+}
+
+/* Attach makes the companion and notes what the program will need. */
+static int widen_unattached(const struct instance *instance, struct rl_instance *info,
+			    const struct fit *wanted)
+{
+	int ret = filters_write(instance, &wanted->filters);
+
+	if (!ret)
+		ret = uses_note(instance, info, wanted->uses);
+	if (ret)
+		return report_change_error(instance, ret);
+	return instance_asks(info, wanted->uses) ? companion_attach(instance, info) : 0;
+}
+
+/* A companion that others have removed comes back with the next policy. */
+static int widen(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+		 const struct fit *there, const struct fit *wanted, bool lacking)
+{
+	bool had_companion = info->companion;
+	int ret = instance_asks(info, uses) ? companion_attach(instance, info) : 0;
+
+	if (ret || !lacking)
+		return ret;
+	ret = program_change(instance, info, there, wanted);
+	if (ret && info->companion && !had_companion)
+		companion_detach(instance, info);
+	return ret;
+}
+
+int program_widen(const struct instance *instance, const struct compiled *next)
+{
+	uint32_t uses = next->header.uses, raised;
+	struct fit there, wanted;
+	struct rl_instance info;
+	int ret = instance_info_now(instance, &info), lacking;
+
+	if (ret)
+		return report_change_error(instance, ret);
+	lacking = fit_read(instance, &info, next, &there, &wanted);
+	if (lacking < 0)
+		return lacking;
+	if (!has_pins(instance))
+		return lacking ? report_change_error(instance, -EOPNOTSUPP) : 0;
+	if (!lacking && !instance_asks(&info, uses))
+		return 0;
+	ret = filters_check(instance, &wanted.filters);
+	if (ret)
+		return ret;
+	if (is_being_made(instance))
+		return widen_unattached(instance, &info, &wanted);
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
+		ret = widen(instance, &info, uses, &there, &wanted, lacking);
+	else if (lacking)
+		ret = report_may_not(instance);
+	privileges_lower(raised);
+	return ret;
+}
+
+/* Does the kernel load the program? */
+static int load_check(const struct instance *instance, const struct rl_instance *info,
+		      const struct rl_filters *filters)
+{
+	int ret = object_asks_conntrack(info) ? conntrack_check(instance->device, info) : 0;
+
+	if (!ret)
+		ret = filters_check(instance, filters);
+	if (ret)
+		return ret;
+	ret = object_load_check(instance->path, info, filters);
+	return ret ? report_program_refused(instance->device, info, filters, ret) : 0;
+}
+
+int program_widen_check(const struct instance *instance, const struct compiled *next)
+{
+	struct fit there, wanted;
+	struct rl_instance info;
+	uint32_t raised;
+	int ret = instance_info_now(instance, &info);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	ret = fit_read(instance, &info, next, &there, &wanted);
+	if (ret <= 0)
+		return ret;
+	info.program_uses = wanted.uses;
+	ret = 0;
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
+		ret = load_check(instance, &info, &wanted.filters);
+	privileges_lower(raised);
+	return ret;
+}
+
+/* ---- when it is in force */
+
+/* A program with more code than the policy needs is no error. */
+static void program_narrow(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+			   const struct fit *there, const struct fit *wanted)
+{
+	uint32_t raised;
+	int ret = 0;
+
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
+		if (info->program_uses != wanted->uses || !same_fit(there, wanted))
+			ret = program_change(instance, info, there, wanted);
+		if (!ret && info->companion && !instance_asks(info, uses))
+			companion_detach(instance, info);
+	}
+	privileges_lower(raised);
+	if (ret)
+		note("%s: the policy is in force, but its program keeps code that it does not "
+		     "need: the next change of the policy tries to replace it again",
+		     instance->device);
+}
+
+void policy_settle(const struct instance *instance, const struct compiled *policy)
+{
+	uint32_t uses = policy->header.uses;
+	struct fit there, wanted = {.uses = uses & RL_USE_PROGRAM};
+	struct rl_instance info;
+
+	filters_add(&wanted.filters, policy);
+	if (has_pins(instance) && !is_being_made(instance) && !instance_info_now(instance, &info) &&
+	    !filters_read(instance, &there.filters)) {
+		there.uses = info.program_uses & RL_USE_PROGRAM;
+		if (info.program_uses != wanted.uses || !same_fit(&there, &wanted) ||
+		    (info.companion && !instance_asks(&info, uses)))
+			program_narrow(instance, &info, uses, &there, &wanted);
+	}
+	policy_maps_trim(instance, uses);
+	if (sets_settle(instance, policy->groups))
+		note("%s: the policy is in force, but its sets could not be tidied up: the next "
+		     "change of the policy tries it again",
+		     instance->device);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "kernel/attach/program_pins.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel/attach/program.h"
+#include "kernel/instance/pins.h"
+
+static bool program_has(uint32_t program, const char *path)
+{
+	int fd = bpf_prog_get_fd_by_id(program);
+	uint32_t policy, id;
+	bool has = !pins_policy_id(path, &policy) && program_uses(fd, policy, &id) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static bool folder_pins_find(const char *root, uint32_t program, char out[INSTANCE_PATH_MAX])
+{
+	char device[IF_NAMESIZE];
+	struct dirent *entry;
+	enum rl_hook hook;
+	bool found = false;
+	DIR *dir = opendir(root);
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = pins_name_split(entry->d_name, device, &hook) &&
+			!pins_path(root, device, hook, out) && program_has(program, out);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX])
+{
+	char root[INSTANCE_PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(root, sizeof(root), "%s/rlctl", bpffs);
+	dir = opendir(root);
+	while (dir && !found && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && snprintf(root, sizeof(root), "%s/rlctl/%.24s", bpffs,
+							entry->d_name) < (int)sizeof(root))
+			found = folder_pins_find(root, program, out);
+	if (dir)
+		closedir(dir);
+	return found;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* attach --replace: replaces the running program and keeps its maps. Maps with a different layout
+ * in this build are refused before anything changes. */
+
+#include "kernel/attach/replace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/message.h"
+#include "kernel/attach/companion.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program_swap.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/device/cpus.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
+#include "kernel/instance/pins.h"
+#include "kernel/instance/rename.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/proof/answers.h"
+#include "kernel/proof/peers.h"
+#include "kernel/report.h"
+#include "kernel/state/bans.h"
+#include "policy/policy.h"
+#include "rlctl.skel.h"
+
+#define SLOTS_MAX RL_WATCHERS /* of an array of maps */
+
+_Static_assert(SLOTS_MAX >= 2, "tries has two");
+
+/* ---- is the instance attached, and does its layout fit? */
+
+static int report_layout(const char *device, enum rl_hook hook)
+{
+	const char *at = hook ? hook_name(hook) : "", *option = hook ? " --hook " : "";
+
+	fail("%s: attached by a version of rlctl with a different map layout, so state and "
+	     "counters cannot be kept: run `rlctl show -i %s%s%s >FILE` with that version, `rlctl "
+	     "detach %s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
+	     device, device, option, at, device, option, at, device, option, at);
+	return -EPROTO;
+}
+
+static int map_info_read(int fd, struct bpf_map_info *out)
+{
+	uint32_t size = sizeof(*out);
+
+	memset(out, 0, sizeof(*out));
+	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
+}
+
+static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *there)
+{
+	return bpf_map__type(wanted) == there->type &&
+	       bpf_map__key_size(wanted) == there->key_size &&
+	       bpf_map__value_size(wanted) == there->value_size;
+}
+
+/* Compares the inner maps of an outer map; their number of entries may differ. */
+static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
+{
+	bool agree = true;
+
+	for (uint32_t slot = 0; agree && slot < SLOTS_MAX; slot++) {
+		struct bpf_map_info there;
+		int fd = inner_open(instance, outer, slot);
+
+		if (fd < 0)
+			continue;
+		agree = !map_info_read(fd, &there) && map_agrees(wanted, &there);
+		close(fd);
+	}
+	return agree;
+}
+
+static bool pin_agrees(const struct instance *instance, const struct bpf_map *wanted, int fd)
+{
+	struct bpf_map_info there;
+
+	if (map_info_read(fd, &there) || !map_agrees(wanted, &there) ||
+	    bpf_map__max_entries(wanted) != there.max_entries ||
+	    bpf_map__map_flags(wanted) != there.map_flags)
+		return false;
+	return !bpf_map__inner_map((struct bpf_map *)wanted) ||
+	       slots_agree(instance, bpf_map__inner_map((struct bpf_map *)wanted), fd);
+}
+
+static int layout_check(const struct instance *instance)
+{
+	struct rlctl_bpf *skel = object_open(&instance->info);
+	bool agree = true;
+
+	if (!skel)
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   -errno);
+#define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
+	INSTANCE_MAPS(PIN_CHECK)
+#undef PIN_CHECK
+	rlctl_bpf__destroy(skel);
+	return agree ? 0 : report_layout(instance->device, instance->info.hook);
+}
+
+static int report_nothing(const char *device, enum rl_hook hook)
+{
+	fail("nothing to replace on %s%s%s: attach without --replace", device,
+	     hook ? " --hook " : "", hook ? hook_name(hook) : "");
+	return -ENOENT;
+}
+
+int instance_replace_open(const struct target *target, struct instance *out)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	int ret = pins_root_follow(target->bpffs, false, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook, path);
+	if (ret)
+		return ret;
+	ret = instance_open_at(path, target->device, target->hook, USE_WRITE, out);
+	if (ret == -EPROTO)
+		return report_layout(target->device, target->hook);
+	if (ret == -ENOENT)
+		return report_nothing(target->device, target->hook);
+	if (ret)
+		return report_open_error(target->device, target->hook, ret);
+	ret = layout_check(out);
+	if (ret)
+		instance_close(out);
+	return ret;
+}
+
+/* ---- replacing */
+
+static int info_write(struct instance *instance, const struct rl_instance *info)
+{
+	uint32_t zero = 0;
+	int ret = bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+
+	if (ret)
+		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
+	else
+		instance->info = *info;
+	return ret;
+}
+
+/* Writes the rules' shares before the CPU count: after a kill in between, the old count makes the
+ * next run repeat it. Shares stay unchanged while a policy is on trial. */
+static int shares_renew(struct instance *instance)
+{
+	struct instance renewed = *instance;
+	struct policy policy = {0};
+	int ret, online = cpus_online();
+
+	if (online < 0 || (uint32_t)online == instance->info.cpus || !trial_check(instance->path))
+		return 0;
+	renewed.info.cpus = online;
+	ret = instance_policy_read(instance, &policy);
+	if (!ret)
+		ret = instance_policy_write(&renewed, &policy, true, NULL);
+	policy_clear(&policy);
+	if (ret)
+		return ret;
+	if (instance_info_read(instance->path, &renewed.info)) /* it may have another program */
+		renewed.info.cpus = online;
+	return info_write(instance, &renewed.info);
+}
+
+/* The number of prefixes is only a limit: writing a policy creates the maps for them. */
+static int sizes_raise(struct instance *instance, const struct sizes *wanted)
+{
+	bool more_prefixes = wanted->prefixes > instance->info.prefixes;
+	bool more_bans = wanted->bans > instance->info.bans;
+	struct rl_instance info = instance->info;
+	int ret = more_bans ? bans_grow(instance, wanted->bans) : 0;
+
+	if (ret) {
+		fail("%s: making room for %u bans failed: %s", instance->device, wanted->bans,
+		     strerror(-ret));
+		return ret;
+	}
+	if (more_bans)
+		info.bans = wanted->bans;
+	if (more_prefixes)
+		info.prefixes = wanted->prefixes;
+	return more_bans || more_prefixes ? info_write(instance, &info) : 0;
+}
+
+/* An interrupted change of the program is over. */
+static int program_settled_note(struct instance *instance)
+{
+	struct rl_instance info = instance->info;
+
+	instance_info_read(instance->path, &info); /* others may have changed it meanwhile */
+	info.program_uses &= RL_USE_PROGRAM;
+	return info_write(instance, &info);
+}
+
+int instance_replace(struct instance *instance, const struct sizes *wanted)
+{
+	uint32_t now, before;
+	int ret = sizes_raise(instance, wanted);
+
+	if (!ret)
+		ret = shares_renew(instance);
+	if (!ret && instance_asks(&instance->info, instance->info.program_uses))
+		ret = companion_replace(instance, &instance->info);
+	if (!ret && instance->info.program_uses & RL_USE_ANSWERS)
+		answers_make(instance); /* the addresses may be others now */
+	if (!ret && instance->info.program_uses & RL_USE_PROOF &&
+	    instance->info.proof == RL_PROOF_SOCKETS)
+		ret = peers_make(instance); /* it may be possible now */
+	if (!ret)
+		ret = program_swap(instance, &before, &now);
+	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)
+		ret = program_settled_note(instance);
+	if (!ret)
+		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
+		     instance->device, before, hook_name(instance->info.hook), now);
+	return ret;
+}

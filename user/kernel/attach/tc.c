@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attaches, finds, replaces and detaches programs at tc hooks: by tcx if the kernel has it (tcx.c),
+ * else by clsact and cls_bpf in direct-action mode, which is here. Packets that we pass continue to
+ * the programs and filters after ours. */
+
+#include "kernel/attach/tc.h"
+
+#include <errno.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/message.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/attach/tc_filter.h"
+#include "kernel/attach/tcx.h"
+#include "kernel/attach/unsupported.h"
+#include "kernel/device/device.h"
+#include "kernel/device/netlink.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/owner.h"
+#include "kernel/instance/pins.h"
+#include "kernel/report.h"
+#include "rlctl.skel.h"
+
+/* Priorities before those that tc chooses; if one is taken, the nearest free one before it. The
+ * filter that replaces xdp runs before that of ingress. */
+#define PRIORITY     10u
+#define PRIORITY_XDP 5u
+
+/* ---- finding our program */
+
+/* Collects the used priorities up to PRIORITY. */
+static int priority_note(const struct nlmsghdr *message, void *arg)
+{
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
+	uint32_t priority = TC_H_MAJ(tc->tcm_info) >> 16;
+
+	if (message->nlmsg_type == RTM_NEWTFILTER && priority <= PRIORITY)
+		*(uint32_t *)arg |= 1u << priority;
+	return MNL_CB_OK;
+}
+
+/* Returns 0, which lets the kernel choose, if all are in use. */
+static uint32_t priority_choose(const struct tc_place *place)
+{
+	uint32_t used = 0, priority = place->first ? PRIORITY_XDP : PRIORITY;
+
+	tc_filters_read((int)place->ifindex, place->hook, priority_note, &used);
+	while (priority && used & 1u << priority)
+		priority--;
+	return priority;
+}
+
+struct search {
+	uint32_t wanted;  /* a map */
+	uint32_t program; /* if not 0, only the program with this id */
+	bool by_name;     /* only by the filter's name */
+	int ret;          /* 1: found; negative: the last one could not be read */
+	struct device_program *out;
+};
+
+/* Is the program with the id in *out ours? As program_uses. */
+static int search_fits(const struct search *search)
+{
+	uint32_t program = search->out->id;
+	int fd, ret;
+
+	if (search->program)
+		return program == search->program;
+	fd = bpf_prog_get_fd_by_id(program);
+	ret = program_uses(fd, search->wanted, &search->out->id);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* libbpf names a filter after its program, followed by the program's id. */
+static bool is_named_like_ours(const struct nlattr *options)
+{
+	static const char ours[] = "rlctl_tc:";
+	const struct nlattr *name = netlink_attribute_in(options, TCA_BPF_NAME, sizeof(ours));
+
+	return name && !strncmp(mnl_attr_get_str(name), ours, sizeof(ours) - 1);
+}
+
+static const struct nlattr *filter_attribute(const struct nlmsghdr *message, uint16_t type)
+{
+	return netlink_attribute(message, sizeof(struct tcmsg), type, 0);
+}
+
+/* Stops at our filter. */
+static int filter_match(const struct nlmsghdr *message, void *arg)
+{
+	const struct nlattr *kind = filter_attribute(message, TCA_KIND);
+	const struct nlattr *options = filter_attribute(message, TCA_OPTIONS);
+	const struct nlattr *id =
+		options ? netlink_attribute_in(options, TCA_BPF_ID, sizeof(uint32_t)) : NULL;
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
+	struct search *search = arg;
+
+	if (message->nlmsg_type != RTM_NEWTFILTER || !id || !kind ||
+	    strcmp(mnl_attr_get_str(kind), "bpf") != 0)
+		return MNL_CB_OK;
+	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
+	search->out->handle = tc->tcm_handle;
+	search->out->id = mnl_attr_get_u32(id);
+	search->ret = search->by_name ? is_named_like_ours(options) : search_fits(search);
+	return search->ret ? MNL_CB_STOP : MNL_CB_OK;
+}
+
+static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
+{
+	int ret = tc_filters_read(ifindex, hook, filter_match, search);
+
+	ret = ret ? ret : search->ret;
+	if (ret > 0)
+		return 0;
+	/* EINVAL: no clsact; ENODEV: the device is gone. */
+	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
+}
+
+static int filter_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
+{
+	struct search search = {.wanted = wanted, .out = out};
+
+	*out = (struct device_program){0};
+	return filter_search(ifindex, hook, &search);
+}
+
+int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
+		    struct device_program *out)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	/* Kernels that have no tcx answer without CAP_NET_ADMIN that this is not allowed. */
+	ret = tcx_program_find(ifindex, hook, wanted, out);
+	if (ret == -ENOENT || ret == -EPERM) {
+		int filter = filter_find(ifindex, hook, wanted, out);
+
+		ret = filter == -ENOENT ? ret : filter;
+	}
+	return ret;
+}
+
+uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device);
+	struct device_program filter;
+
+	if (ifindex < 0)
+		return 0;
+	return tcx_program_count(ifindex, hook, wanted) +
+	       !filter_find(ifindex, hook, wanted, &filter);
+}
+
+/* While a program is being replaced, or if no id was recorded, any filter with the name of ours may
+ * be it: an instance is reported missing only if it certainly is. */
+int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+			     uint32_t program, struct device_program *out)
+{
+	struct search search = {.program = program, .by_name = !program, .out = out};
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	*out = (struct device_program){0};
+	ret = filter_search(ifindex, hook, &search);
+	return ret == -ENOENT ? tcx_recorded_program_find(path, ifindex, hook, program, out) : ret;
+}
+
+/* ---- attach */
+
+static enum bpf_tc_attach_point point_of(enum rl_hook hook)
+{
+	return hook == RL_HOOK_EGRESS ? BPF_TC_EGRESS : BPF_TC_INGRESS;
+}
+
+/* The kernel's reply holds the program's id, so nothing can fail before the id is known. */
+static int filter_add(const struct tc_place *place, int program_fd, uint32_t *program)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
+		    .attach_point = point_of(place->hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .priority = priority_choose(place));
+	int ret = bpf_tc_attach(&hook, &opts);
+
+	if (!ret)
+		*program = opts.prog_id;
+	return ret;
+}
+
+static int filter_attach(const struct tc_place *place, const char *root, struct rl_instance *info,
+			 int info_fd, int program_fd, uint32_t *program)
+{
+	int lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
+	int ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
+
+	if (!ret)
+		ret = filter_add(place, program_fd, program);
+	pins_unlock(lock);
+	return ret;
+}
+
+/* tcx programs run before clsact filters and may not pass packets on. */
+static void tcx_order_note(const struct tc_place *place)
+{
+	struct tcx_list list;
+
+	if (!tcx_read((int)place->ifindex, place->hook, &list) && list.count)
+		note("%s: attached as a filter of clsact, which runs after %u tcx programs: "
+		     "packets that one of them passes, drops or redirects are not limited: `rlctl "
+		     "doctor %s` lists them",
+		     place->device, list.count, place->device);
+}
+
+int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
+		  int info_fd, int program_fd, uint32_t *program)
+{
+	int ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook, program_fd,
+				     program);
+
+	if (ret != -EOPNOTSUPP)
+		return ret;
+	ret = filter_attach(place, root, info, info_fd, program_fd, program);
+	if (!ret)
+		tcx_order_note(place);
+	return ret;
+}
+
+static struct tc_place place_of(const char *path, const char *device,
+				const struct rl_instance *info)
+{
+	return (struct tc_place){.device = device,
+				 .pins = path,
+				 .ifindex = info->ifindex,
+				 .hook = tc_hook(info),
+				 .first = info->hook == RL_HOOK_XDP};
+}
+
+int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
+		      const char *device)
+{
+	const struct tc_place place = place_of(path, device, info);
+	struct rlctl_bpf *skel;
+	uint32_t program;
+	int ret = object_load_pinned(path, info, &skel);
+
+	if (ret)
+		return report_program_refused_at(path, device, info, ret);
+	ret = tc_place_take(&place, root, info, bpf_map__fd(skel->maps.instance),
+			    bpf_program__fd(skel->progs.rlctl_tc), &program);
+	if (!ret)
+		ret = owner_record_write(path, info, program);
+	rlctl_bpf__destroy(skel);
+	return ret && ret != -EEXIST ? report_tc_error(device, ret) : ret;
+}
+
+/* ---- detach */
+
+/* Another process may replace the filter between lookup and detach, but the kernel does not reuse
+ * handles that soon. */
+static int filter_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
+	struct device_program program;
+	int ret = filter_find(ifindex, hook, wanted, &program);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = program.handle, .priority = program.priority);
+	ret = bpf_tc_detach(&where, &opts);
+	return ret == -ENODEV || ret == -ENOENT ? 0 : ret;
+}
+
+/* Both by tcx and clsact: after an interrupted replacement there may be one of each. */
+int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 0 : ifindex;
+	ret = tcx_program_detach(ifindex, hook, wanted);
+	return ret ? ret : filter_detach(ifindex, hook, wanted);
+}
+
+/* ---- replace */
+
+/* Replaces the program of the filter, which keeps its handle and priority. */
+static int filter_replace(int ifindex, enum rl_hook hook, const struct device_program *old,
+			  int program_fd)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .handle = old->handle,
+		    .priority = old->priority, .flags = BPF_TC_F_REPLACE);
+
+	return bpf_tc_attach(&where, &opts);
+}
+
+/* Uses tcx even if the old program is a filter, which is detached afterwards. */
+int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program_fd)
+{
+	int ifindex = (int)place->ifindex;
+	struct device_program old;
+	int ret = tc_program_find(place->device, place->hook, wanted, &old);
+
+	if (ret)
+		return ret;
+	ret = tcx_program_replace(place->pins, ifindex, place->hook, program_fd, wanted);
+	if (!ret)
+		return filter_detach(ifindex, place->hook, wanted);
+	if (ret != -EOPNOTSUPP || old.link)
+		return ret;
+	ret = filter_replace(ifindex, place->hook, &old, program_fd);
+	if (!ret)
+		tcx_order_note(place);
+	return ret;
+}
+
+int tc_program_replace(const struct instance *instance, uint32_t wanted)
+{
+	struct tc_place place = place_of(instance->path, instance->device, &instance->info);
+	int ifindex = device_index(instance->device), ret;
+	struct rlctl_bpf *skel;
+
+	if (ifindex < 0)
+		return report_tc_error(instance->device, ifindex);
+	place.ifindex = (uint32_t)ifindex;
+	ret = object_load_pinned(instance->path, &instance->info, &skel);
+	if (ret)
+		return report_program_refused_at(instance->path, instance->device, &instance->info,
+						 ret);
+	ret = tc_place_exchange(&place, wanted, bpf_program__fd(skel->progs.rlctl_tc));
+	rlctl_bpf__destroy(skel);
+	return ret ? report_tc_error(instance->device, ret) : 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Attaches, finds, replaces and detaches programs at the tc hooks. */
+#ifndef RLCTL_TC_H
+#define RLCTL_TC_H
+
+#include <stdint.h>
+
+#include "kernel/attach/program.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/map.h"
+#include "rlctl_abi.h"
+
+/* A tc hook of a device, for a program of an instance. */
+struct tc_place {
+	const char *device, *pins; /* where a link of tcx is pinned */
+	uint32_t ifindex;
+	enum rl_hook hook;
+	bool first; /* before other instances' filters of clsact */
+};
+
+/* Attaches the program. `root`: of all pins. Sets info->made_clsact, also in the map info_fd, if it
+ * created clsact. Reports only errors that errno cannot express (-EEXIST). */
+int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
+		  int info_fd, int program_fd, uint32_t *program);
+/* Puts the program in the place of those that use the map. -ENOENT: there is none. Silent. */
+int tc_place_exchange(const struct tc_place *place, uint32_t map_id, int program_fd);
+
+int tc_program_replace(const struct instance *instance, uint32_t map_id);
+
+/* Sets info->made_clsact, also in the map, if it created clsact. Reports. */
+int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
+		      const char *device);
+int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
+		    struct device_program *out);
+/* Number of our programs: two after an interrupted replacement. */
+uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t map_id);
+int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
+/* The program of the pinned link, or of the filter with that program id; id 0 (unknown): of a
+ * filter with the name of ours. */
+int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+			     uint32_t program, struct device_program *out);
+
+#endif

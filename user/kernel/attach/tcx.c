@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tcx through bpf(2), because libbpf before 1.3 supports only part of it. */
+
+#include "kernel/attach/tcx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel/attach/hook_names.h"
+#include "kernel/attach/program.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
+
+/* ---- from linux/bpf.h of Linux 6.6, which Debian 12 lacks */
+
+#define TCX_INGRESS 46 /* BPF_TCX_INGRESS and BPF_TCX_EGRESS of enum bpf_attach_type */
+#define TCX_EGRESS  47
+
+#ifndef BPF_F_BEFORE
+#define BPF_F_BEFORE (1u << 3)
+#define BPF_F_AFTER  (1u << 4)
+#define BPF_F_ID     (1u << 5)
+#endif
+
+struct tcx_query { /* union bpf_attr, query */
+	uint32_t ifindex, attach_type, query_flags, attach_flags;
+	uint64_t programs;
+	uint32_t count, reserved;
+	uint64_t program_flags, links, link_flags, revision;
+};
+_Static_assert(sizeof(struct tcx_query) == 64, "as the kernel lays it out");
+
+struct tcx_link { /* struct bpf_link_info, tcx */
+	uint32_t type, id, program, reserved;
+	uint32_t ifindex, attach_type; /* ifindex 0: the device is gone */
+};
+
+#define LINK_PIN "link"
+#define NEXT_PIN "link_next" /* of the link that is about to replace it */
+
+static int attach_type_of(enum rl_hook hook)
+{
+	return hook == RL_HOOK_EGRESS ? TCX_EGRESS : TCX_INGRESS;
+}
+
+/* ---- the programs at the hook */
+
+/* Kernels without tcx reject the attach type and the pointers to links with EINVAL. */
+int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out)
+{
+	struct tcx_query query = {
+		.ifindex = ifindex,
+		.attach_type = attach_type_of(hook),
+		.count = TCX_PROGRAMS_MAX,
+	};
+
+	*out = (struct tcx_list){0};
+	query.programs = (uintptr_t)out->programs;
+	query.links = (uintptr_t)out->links;
+	if (syscall(__NR_bpf, BPF_PROG_QUERY, &query, sizeof(query)))
+		return errno == EINVAL ? -EOPNOTSUPP : -errno;
+	out->count = query.count;
+	return 0;
+}
+
+/* Is the program with that id ours? As program_uses. */
+static int is_ours(uint32_t program, uint32_t wanted)
+{
+	int fd = bpf_prog_get_fd_by_id(program), ret;
+	uint32_t id;
+
+	ret = program_uses(fd, wanted, &id);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Without tcx or the device, no program is attached. */
+static int list_error(int error)
+{
+	return error == -EOPNOTSUPP || error == -ENODEV ? -ENOENT : error;
+}
+
+static void program_add(const struct tcx_list *list, uint32_t at, struct device_program *out)
+{
+	*out = (struct device_program){.id = list->programs[at], .link = list->links[at]};
+}
+
+int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
+{
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
+
+	for (uint32_t i = 0; !ret && i < list.count; i++) {
+		ret = is_ours(list.programs[i], wanted);
+		if (ret > 0) {
+			program_add(&list, i, out);
+			return 0;
+		}
+	}
+	return ret ? list_error(ret) : -ENOENT;
+}
+
+uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t wanted)
+{
+	uint32_t count = 0;
+	struct tcx_list list;
+
+	if (tcx_read(ifindex, hook, &list))
+		return 0;
+	for (uint32_t i = 0; i < list.count; i++)
+		count += is_ours(list.programs[i], wanted) > 0;
+	return count;
+}
+
+/* ---- links */
+
+static int link_read(int fd, struct tcx_link *out)
+{
+	uint32_t size = sizeof(*out);
+
+	*out = (struct tcx_link){0};
+	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
+}
+
+/* The id of the program at ingress that belongs to the device's xdp instance, which runs before
+ * that of ingress itself; 0: none. `path` is the pin directory of ingress. */
+static uint32_t xdp_stand_in(const char *path, int ifindex, enum rl_hook hook)
+{
+	int folder = (int)(strlen(path) - strlen(hook_name(RL_HOOK_INGRESS)));
+	struct device_program program;
+	char xdp[INSTANCE_PATH_MAX];
+	uint32_t policy;
+
+	if (hook != RL_HOOK_INGRESS || folder < 0 || strcmp(path + folder, hook_name(hook)) != 0)
+		return 0;
+	snprintf(xdp, sizeof(xdp), "%.*s%s", folder, path, hook_name(RL_HOOK_XDP));
+	if (pins_policy_id(xdp, &policy) || tcx_program_find(ifindex, hook, policy, &program))
+		return 0;
+	return program.id;
+}
+
+/* Creates a link that runs before all others at the hook, or directly after the program `after`; it
+ * lasts as long as its descriptor. The kernel reads the id of the program that the flags refer to
+ * from libbpf's target_btf_id. */
+static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t after)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts,
+		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
+	struct tcx_list list;
+	int fd, ret = tcx_read(ifindex, hook, &list); /* EINVAL is ambiguous: query first */
+
+	if (ret)
+		return ret;
+	fd = bpf_link_create(program_fd, ifindex, attach_type_of(hook), &opts);
+	if (fd >= 0)
+		return fd;
+	return errno == ERANGE ? -EOPNOTSUPP : -errno;
+}
+
+static int link_pin(int fd, const char *path, const char *name)
+{
+	char pin[INSTANCE_PATH_MAX + 16];
+
+	snprintf(pin, sizeof(pin), "%s/%s", path, name);
+	return bpf_obj_pin(fd, pin) ? -errno : 0;
+}
+
+int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
+		       uint32_t *program)
+{
+	int ret, fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
+	struct tcx_link link;
+
+	if (fd < 0)
+		return fd;
+	ret = link_read(fd, &link);
+	if (!ret)
+		ret = link_pin(fd, path, LINK_PIN);
+	if (!ret)
+		*program = link.program;
+	close(fd);
+	return ret;
+}
+
+static int link_detach(uint32_t id)
+{
+	int ret, fd = bpf_link_get_fd_by_id(id);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	ret = bpf_link_detach(fd) ? -errno : 0;
+	close(fd);
+	return ret == -ENOLINK || ret == -ENODEV ? 0 : ret; /* already detached */
+}
+
+/* Detaches all our programs except the one of the link `kept`. */
+static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
+{
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
+
+	if (ret)
+		return ret == -EOPNOTSUPP || ret == -ENODEV ? 0 : ret;
+	for (uint32_t i = 0; ret >= 0 && i < list.count; i++) {
+		if (list.links[i] == kept)
+			continue;
+		ret = is_ours(list.programs[i], wanted);
+		if (ret > 0)
+			ret = link_detach(list.links[i]);
+	}
+	return ret < 0 ? ret : 0;
+}
+
+int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
+{
+	return others_detach(ifindex, hook, wanted, 0);
+}
+
+/* ---- the pinned link, for callers that may not query the hook */
+
+/* Opening a link for reading permits detaching it, so members of the group may not open it. They
+ * check that it is pinned and that the instance has this device. */
+static bool link_is_pinned(const char *path, int ifindex)
+{
+	int folder = pins_folder_open(path);
+	struct rl_instance info;
+	struct stat pin;
+	bool pinned = folder >= 0 && !fstatat(folder, LINK_PIN, &pin, AT_SYMLINK_NOFOLLOW);
+
+	if (folder >= 0)
+		close(folder);
+	return pinned && instance_info_read(path, &info) && (int)info.ifindex == ifindex;
+}
+
+int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
+			      struct device_program *out)
+{
+	int ret, fd = pin_open_at(path, LINK_PIN, true);
+	struct tcx_link link;
+
+	if (fd == -EACCES || fd == -EPERM || fd == -EROFS) {
+		*out = (struct device_program){.id = program};
+		return link_is_pinned(path, ifindex) ? 0 : -ENOENT;
+	}
+	if (fd < 0)
+		return fd;
+	ret = link_read(fd, &link);
+	close(fd);
+	if (ret)
+		return ret;
+	*out = (struct device_program){.id = link.program, .link = link.id};
+	return (int)link.ifindex == ifindex && (int)link.attach_type == attach_type_of(hook)
+		       ? 0
+		       : -ENOENT;
+}
+
+bool tcx_link_is_dead(const char *path)
+{
+	int fd = pin_open_at(path, LINK_PIN, true);
+	struct tcx_link link;
+	bool dead;
+
+	if (fd < 0)
+		return false;
+	dead = !link_read(fd, &link) && !link.ifindex;
+	close(fd);
+	return dead;
+}
+
+/* ---- replace */
+
+/* Replaces the program of the link atomically if it is still the old one. */
+static int link_update(const struct device_program *old, int program_fd)
+{
+	int fd = bpf_link_get_fd_by_id(old->link);
+	int old_fd = fd < 0 ? fd : bpf_prog_get_fd_by_id(old->id);
+	LIBBPF_OPTS(bpf_link_update_opts, opts, .flags = BPF_F_REPLACE, .old_prog_fd = old_fd);
+	int ret = old_fd < 0 || bpf_link_update(fd, program_fd, &opts) ? -errno : 0;
+
+	if (old_fd >= 0)
+		close(old_fd);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Renames the pin of a new link that was created beside the old one, which drops the old link's
+ * pin. */
+static int next_settle(const char *path)
+{
+	int folder = pins_folder_open(path), ret = 0;
+
+	if (folder < 0)
+		return folder;
+	if (renameat(folder, NEXT_PIN, folder, LINK_PIN) && errno != ENOENT)
+		ret = -errno;
+	close(folder);
+	return ret;
+}
+
+/* Attaches the new link before all others except the stand-in of xdp, beside the old one. Meanwhile
+ * a packet is charged twice, but none escapes. */
+static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int program_fd,
+			   uint32_t *id)
+{
+	int ret = next_settle(path), fd; /* of an interrupted replacement */
+	struct tcx_link link;
+
+	if (ret)
+		return ret;
+	fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
+	if (fd < 0)
+		return fd;
+	ret = link_read(fd, &link);
+	if (!ret)
+		ret = link_pin(fd, path, NEXT_PIN);
+	close(fd);
+	*id = link.id;
+	return ret;
+}
+
+/* Position of our first program, or list->count if there is none. */
+static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
+{
+	uint32_t position = 0;
+
+	while (position < list->count &&
+	       (!list->links[position] || is_ours(list->programs[position], wanted) <= 0))
+		position++;
+	return position;
+}
+
+/* Position that our program should have: first, or after the stand-in of xdp. */
+static uint32_t position_wanted(const struct tcx_list *list, uint32_t stand_in)
+{
+	for (uint32_t i = 0; stand_in && i < list->count; i++)
+		if (list->programs[i] == stand_in)
+			return i + 1;
+	return 0;
+}
+
+int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
+			uint32_t wanted)
+{
+	struct device_program old = {0};
+	uint32_t position, best, link = 0;
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
+
+	if (ret)
+		return ret;
+	position = position_find(&list, wanted);
+	best = position_wanted(&list, xdp_stand_in(path, ifindex, hook));
+	if (position < list.count)
+		program_add(&list, position, &old);
+	if (position != best || position == list.count)
+		ret = link_put_before(path, ifindex, hook, program_fd, &link);
+	if (old.link && (position == best || ret == -EOPNOTSUPP)) { /* no free position */
+		ret = link_update(&old, program_fd);
+		link = old.link;
+	}
+	if (!ret)
+		ret = next_settle(path);
+	return ret ? ret : others_detach(ifindex, hook, wanted, link);
+}

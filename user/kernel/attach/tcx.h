@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Attaches programs at the tc hooks by tcx, which needs no qdisc and runs before the filters of
+ * clsact. Each program has a link pinned in the instance's directory; the kernel detaches the
+ * program with the last reference to its link. Silent. */
+#ifndef RLCTL_KERNEL_TCX_H
+#define RLCTL_KERNEL_TCX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/attach/program.h"
+#include "kernel/maps/map.h"
+#include "rlctl_abi.h"
+
+#define TCX_PROGRAMS_MAX 63u /* per hook: the kernel's BPF_MPROG_MAX less one */
+
+struct tcx_list {
+	uint32_t count;
+	/* In the order in which they run; link 0: attached without a link. */
+	uint32_t programs[TCX_PROGRAMS_MAX], links[TCX_PROGRAMS_MAX];
+};
+
+/* -EOPNOTSUPP: the kernel lacks tcx (before Linux 6.6). */
+int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out);
+
+/* As device_program_find. */
+int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t map_id, struct device_program *out);
+/* Number of programs at the hook that use the map. */
+uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t map_id);
+
+/* As tc_recorded_program_find, from the pinned link. */
+int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
+			      struct device_program *out);
+
+/* Attaches the program before all others and pins its link below path. -EOPNOTSUPP: no tcx, or no
+ * free position. */
+int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
+		       uint32_t *program);
+
+/* Detaches every program that uses the map. */
+int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t map_id);
+
+/* Replaces the instance's program if it runs first, otherwise attaches the new one before all
+ * others; then detaches the instance's other programs. Errors as tcx_program_attach. */
+int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
+			uint32_t map_id);
+
+/* Is the pinned link's device gone? The program stays loaded while the link is pinned. */
+bool tcx_link_is_dead(const char *path);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Trials. A directory among the pins is locked while a process runs the trial, and a map in it
+ * holds the decision. All decisions are made under the writers' lock. */
+
+#include "kernel/attach/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "kernel/attach/attach.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/change.h"
+#include "kernel/instance/group.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "policy/policy.h"
+
+/* A process that holds the lock for longer does not move. The writers that it would exclude are
+ * refused during a trial, but for changes of members, of which one may be lost. */
+#define UNDO_WAIT_MS 5000
+
+int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
+{
+	struct trial_record record;
+	int ret, fd = trial_record_open(instance->path, true, &record);
+
+	if (fd == -ENOENT)
+		fail("%s: nothing is on trial, so there is nothing to confirm", instance->device);
+	else if (fd < 0)
+		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
+	if (fd < 0)
+		return fd;
+	*kind = record.kind;
+	record.state = TRIAL_KEPT;
+	ret = trial_record_write(fd, &record);
+	close(fd);
+	if (ret)
+		fail("%s: confirming failed: %s", instance->device, strerror(-ret));
+	else
+		trial_clear(instance->path);
+	return ret;
+}
+
+static int folder_make(const char *pins)
+{
+	char path[TRIAL_PATH_MAX];
+	int fd, ret;
+
+	trial_clear(pins); /* left by a crash */
+	trial_folder_path(pins, path);
+	if (mkdir(path, 0700))
+		return -errno;
+	fd = pins_folder_open_to_read(path);
+	ret = fd < 0 ? fd : lock_wait(fd, path, LOCK_WAIT_MS);
+	if (!ret)
+		ret = group_inherit(pins, "trial");
+	if (fd >= 0 && ret)
+		close(fd);
+	return ret ? ret : fd;
+}
+
+static int record_make(const char *pins, const struct trial_record *record)
+{
+	char path[TRIAL_PATH_MAX];
+	int ret, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t), sizeof(*record), 1,
+			    NULL);
+	if (fd < 0)
+		return -errno;
+	trial_record_path(pins, path);
+	ret = trial_record_write(fd, record);
+	if (!ret && bpf_obj_pin(fd, path))
+		ret = -errno;
+	if (!ret)
+		ret = group_inherit(pins, "trial/state");
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* Creates the directory and the record of `trial`. Reports. */
+static int trial_begin(struct trial *trial, uint64_t duration_ns)
+{
+	struct trial_record record = {.state = TRIAL_RUNS, .kind = trial->kind};
+	int ret;
+
+	trial->deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
+	ret = trial->folder_fd = folder_make(trial->path);
+	if (ret >= 0)
+		ret = trial->state_fd = record_make(trial->path, &record);
+	if (ret >= 0)
+		return 0;
+	fail("%s: starting the trial failed: %s", trial->device, strerror(-ret));
+	trial_clear(trial->path);
+	if (trial->folder_fd >= 0)
+		close(trial->folder_fd);
+	return ret;
+}
+
+static struct trial trial_at(enum trial_kind kind, const struct attach_point *point)
+{
+	struct trial trial = {.kind = kind,
+			      .hook = point->hook,
+			      .ifindex = point->ifindex,
+			      .lock_fd = point->lock_fd,
+			      .folder_fd = -1,
+			      .state_fd = -1};
+
+	snprintf(trial.device, sizeof(trial.device), "%s", point->device);
+	snprintf(trial.path, sizeof(trial.path), "%s", point->path);
+	return trial;
+}
+
+int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
+{
+	const struct attach_point point = {.path = instance->path,
+					   .device = instance->device,
+					   .hook = instance->info.hook,
+					   .ifindex = instance->info.ifindex,
+					   .lock_fd = &instance->lock_fd};
+	struct trial trial = trial_at(TRIAL_POLICY, &point);
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = instance_policy_read(instance, &trial.before);
+	if (!ret)
+		ret = trial_begin(&trial, duration_ns);
+	if (ret) {
+		policy_clear(&trial.before);
+		return ret;
+	}
+	instance->on_trial = true;
+	trial.instance = instance;
+	*out = trial;
+	return 0;
+}
+
+int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, struct trial *out)
+{
+	struct trial trial = trial_at(TRIAL_LIMITER, point);
+	int ret = trial_begin(&trial, duration_ns);
+
+	if (!ret)
+		*out = trial;
+	return ret;
+}
+
+void trial_unlock(struct trial *trial)
+{
+	pins_unlock(*trial->lock_fd);
+	*trial->lock_fd = -1;
+}
+
+static bool is_still_there(const struct trial *trial)
+{
+	struct stat opened, named;
+	char path[TRIAL_PATH_MAX];
+
+	trial_folder_path(trial->path, path);
+	return !fstat(trial->folder_fd, &opened) && !lstat(path, &named) &&
+	       opened.st_ino == named.st_ino;
+}
+
+enum trial_state trial_state_read(const struct trial *trial)
+{
+	bool there = is_still_there(
+		trial); /* first, as a decision is written before the directory is removed */
+	struct trial_record record;
+
+	if (trial_record_read(trial->state_fd, &record))
+		return TRIAL_RUNS; /* as far as is known */
+	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
+}
+
+/* The device may have been renamed meanwhile; its pins are renamed after the trial. */
+static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
+{
+	return if_indextoname(trial->ifindex, name) ? name : trial->device;
+}
+
+static int trial_undo(const struct trial *trial)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->kind == TRIAL_POLICY)
+		return instance_policy_restore(trial->instance, &trial->before);
+	return instance_program_detach(trial->path, device_now(trial, name), trial->hook);
+}
+
+/* Call after the decision is recorded. */
+static void trial_finish(const struct trial *trial, enum trial_state decided)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->kind == TRIAL_LIMITER && decided == TRIAL_UNDONE)
+		instance_teardown(trial->path, device_now(trial, name), trial->hook);
+	else
+		trial_clear(trial->path);
+}
+
+int trial_end(struct trial *trial, bool keep)
+{
+	struct trial_record record = {.deadline_ns = trial->deadline_ns, .kind = trial->kind};
+	int lock, ret = trial_state_read(trial);
+
+	if (ret != TRIAL_RUNS)
+		return ret;
+	lock = pins_lock_within(trial->path, false, keep ? LOCK_WAIT_MS : UNDO_WAIT_MS);
+	ret = trial_state_read(trial);
+	if (lock == -ETIMEDOUT && ret == TRIAL_RUNS && !keep)
+		note("%s: undone without it, as the trial is over", trial->device);
+	else if (lock < 0 && ret == TRIAL_RUNS)
+		ret = lock;
+	if (ret != TRIAL_RUNS)
+		goto out;
+	if (!keep)
+		ret = trial_undo(trial);
+	if (ret < 0)
+		goto out;
+	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
+	trial_record_write(trial->state_fd, &record);
+	if (!keep)
+		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
+						      .path = trial->path,
+						      .device = trial->device,
+						      .hook = trial->hook});
+	trial_finish(trial, ret);
+out:
+	pins_unlock(lock);
+	return ret;
+}
+
+/* Another trial may have begun since. */
+void policy_trial_settle(const struct trial *trial)
+{
+	int lock = pins_lock(trial->path, false);
+
+	if (lock < 0)
+		return;
+	if (trial_check(trial->path) == -ENOENT)
+		policy_in_force_settle(trial->instance);
+	pins_unlock(lock);
+}
+
+void trial_close(struct trial *trial)
+{
+	policy_clear(&trial->before);
+	close(trial->state_fd);
+	close(trial->folder_fd);
+}

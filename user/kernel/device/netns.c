@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Network namespaces and their names. */
+
+#include "kernel/device/netns.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/message.h"
+
+#define NAMES "/run/netns"
+
+/* `top -n 1` is top(1)'s way to ask for one screen. */
+static const char *advice(const char *name, int error)
+{
+	if (error != -ENOENT)
+		return "";
+	if (!name[strspn(name, "0123456789")])
+		return ": -n names a network namespace; `rlctl top --once` shows one screen";
+	return ": `ip netns list` lists the namespaces";
+}
+
+int netns_enter(const char *name)
+{
+	char path[256];
+	int fd, ret = 0;
+
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
+		fail("-n %s: invalid name of a network namespace", name);
+		return -EINVAL;
+	}
+	snprintf(path, sizeof(path), NAMES "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
+		ret = -errno;
+		fail("-n %s: %s%s", name, strerror(-ret), advice(name, ret));
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* -1: unknown, as in services that do not see process 1. A file of a namespace has a
+ * number of its own, and unlike /proc/1/ns/net can be looked at without capabilities. */
+static int is_first(void)
+{
+	struct stat first, own;
+
+	if (stat("/proc/1/net/dev", &first) || stat("/proc/self/net/dev", &own))
+		return -1;
+	return is_same(&first, &own);
+}
+
+int netns_name(char out[NAME_MAX + 1])
+{
+	int first = is_first();
+	struct stat own, named;
+	bool found = false;
+	struct dirent *entry;
+	DIR *dir;
+
+	out[0] = '\0';
+	if (first == 1 || stat("/proc/self/ns/net", &own))
+		return 0;
+	dir = opendir(NAMES);
+	while (dir && !found && (entry = readdir(dir))) {
+		found = !fstatat(dirfd(dir), entry->d_name, &named, 0) && is_same(&own, &named);
+		if (found)
+			snprintf(out, NAME_MAX + 1, "%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found || first < 0 ? 0 : -ENOENT;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* An uplink has a route through a gateway. */
+
+#include "kernel/device/uplinks.h"
+
+#include <dirent.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/device/device_stack.h"
+#include "kernel/device/netlink.h"
+#include "kernel/instance/pins.h"
+#include "kernel/proof/asked_table.h"
+
+#define UPLINKS_MAX 32
+
+struct uplinks {
+	int ifindex[UPLINKS_MAX]; /* 0: seen */
+	int count;
+};
+
+static void uplink_add(struct uplinks *uplinks, int ifindex)
+{
+	for (int i = 0; i < uplinks->count; i++)
+		if (uplinks->ifindex[i] == ifindex)
+			return;
+	if (ifindex && uplinks->count < UPLINKS_MAX)
+		uplinks->ifindex[uplinks->count++] = ifindex;
+}
+
+static void nexthops_add(struct uplinks *uplinks, const struct nlattr *at)
+{
+	struct rtnexthop *hop = mnl_attr_get_payload(at);
+	int left = mnl_attr_get_payload_len(at);
+
+	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
+		uplink_add(uplinks, hop->rtnh_ifindex);
+}
+
+static int route_take(const struct nlmsghdr *message, void *arg)
+{
+	size_t head = sizeof(struct rtmsg);
+	const struct nlattr *out = netlink_attribute(message, head, RTA_OIF, sizeof(uint32_t));
+	const struct nlattr *hops = netlink_attribute(message, head, RTA_MULTIPATH, 0);
+	bool gateway = netlink_attribute(message, head, RTA_GATEWAY, 4) ||
+		       netlink_attribute(message, head, RTA_VIA, 4);
+
+	if (out && gateway)
+		uplink_add(arg, (int)mnl_attr_get_u32(out));
+	if (hops)
+		nexthops_add(arg, hops);
+	return MNL_CB_OK;
+}
+
+static int uplinks_read(struct uplinks *out)
+{
+	union netlink_request request;
+
+	*out = (struct uplinks){0};
+	netlink_start(&request, RTM_GETROUTE, NLM_F_DUMP, sizeof(struct rtmsg));
+	return netlink_ask(NETLINK_ROUTE, &request, route_take, out);
+}
+
+/* Takes off those that the device sees, or one on top of it is. Were there any? */
+static bool uplinks_seen(struct uplinks *uplinks, int ifindex)
+{
+	struct device_stack stack;
+	bool any = false;
+
+	if (device_stack_read(ifindex, &stack))
+		return false;
+	for (int i = 0; i < uplinks->count; i++)
+		if (device_stack_has(&stack, uplinks->ifindex[i])) {
+			uplinks->ifindex[i] = 0;
+			any = true;
+		}
+	return any;
+}
+
+static void others_take(struct uplinks *uplinks, const char *root)
+{
+	char path[INSTANCE_PATH_MAX], device[IF_NAMESIZE];
+	struct dirent *entry;
+	enum rl_hook hook;
+	DIR *dir;
+
+	if (pins_dir_open(root, &dir))
+		return;
+	while ((entry = readdir(dir)))
+		if (pins_name_split(entry->d_name, device, &hook) &&
+		    !pins_path(root, device, hook, path) && asked_is_there(path, device))
+			uplinks_seen(uplinks, (int)if_nametoindex(device));
+	closedir(dir);
+}
+
+bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE])
+{
+	char root[INSTANCE_PATH_MAX];
+	struct uplinks uplinks;
+
+	if (uplinks_read(&uplinks) || !uplinks_seen(&uplinks, (int)instance->info.ifindex))
+		return false;
+	snprintf(root, sizeof(root), "%s", instance->path);
+	*strrchr(root, '/') = '\0';
+	others_take(&uplinks, root);
+	for (int i = 0; i < uplinks.count; i++)
+		if (uplinks.ifindex[i] && if_indextoname(uplinks.ifindex[i], out))
+			return true;
+	return false;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pins of deleted network namespaces, which are unreachable from inside. A directory is removed if
+ * no program uses its maps, apart from programs that only pins hold; that can be checked from any
+ * namespace and is checked first. Pins of existing namespaces are left to commands in those
+ * namespaces: they may be incomplete because an attach is in progress, or their loss is yet to be
+ * reported. */
+
+#include "kernel/instance/gc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/privilege.h"
+#include "kernel/attach/program.h"
+#include "kernel/attach/stale_dispatchers.h"
+#include "kernel/attach/tcx.h"
+#include "kernel/instance/bpffs.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/group.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/liveness.h"
+#include "kernel/instance/pins.h"
+#include "kernel/instance/rename.h"
+#include "kernel/maps/map.h"
+
+#define UNLOAD_WAIT_US 10000 /* a program is freed an RCU grace period after its pin */
+#define UNLOAD_WAITS   100
+
+/* Does any program use the map? True if unknown. */
+static bool is_used(uint32_t map)
+{
+	uint32_t id = 0, found;
+
+	while (!bpf_prog_get_next_id(id, &id)) {
+		int fd = bpf_prog_get_fd_by_id(id);
+		bool used = program_uses(fd, map, &found) != 0;
+
+		if (fd >= 0)
+			close(fd);
+		if (used)
+			return true;
+	}
+	return errno != ENOENT;
+}
+
+/* Its maps are used by no program, or only by programs that pins hold: those of dispatchers, and
+ * that of a link whose device is gone. */
+static bool is_unused(struct liveness *liveness, const char *path)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (ret) /* -ENOENT: incomplete */
+		return ret == -ENOENT;
+	return tcx_link_is_dead(path) || !is_used(policy) ||
+	       stale_dispatchers(liveness, path, false);
+}
+
+bool instance_is_elsewhere(const char *path)
+{
+	bool elsewhere = privilege_held(PRIVILEGE_SYS_ADMIN);
+	struct liveness liveness = {0};
+
+	for (int i = 0; i < UNLOAD_WAITS && elsewhere; i++) {
+		elsewhere = !is_unused(&liveness, path);
+		if (elsewhere)
+			usleep(UNLOAD_WAIT_US);
+	}
+	liveness_close(&liveness);
+	return elsewhere;
+}
+
+/* A namespace's directory is named after its inode number. */
+static bool is_of_gone_netns(struct liveness *liveness, const char *name)
+{
+	char *end;
+	unsigned long inode = strtoul(name, &end, 10);
+
+	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(liveness, inode);
+}
+
+/* Removes the pins of stale dispatchers and waits until their programs are unloaded. */
+static void stale_programs_clear(struct liveness *liveness, const char *path)
+{
+	uint32_t policy;
+
+	if (!stale_dispatchers(liveness, path, true) || pins_policy_id(path, &policy))
+		return;
+	for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
+		usleep(UNLOAD_WAIT_US);
+}
+
+/* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
+static void instance_gc(struct liveness *liveness, const char *folder, const char *path)
+{
+	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
+
+	if (lock < 0)
+		return;
+	stale_programs_clear(liveness, path);
+	if (is_unused(liveness, path))
+		pins_remove(path);
+	group_way_close(folder);
+	pins_unlock(lock);
+}
+
+static void namespace_gc(struct liveness *liveness, const char *folder, const char *netns)
+{
+	char path[INSTANCE_PATH_MAX + 32];
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+			    INSTANCE_PATH_MAX &&
+		    is_unused(liveness, path) && is_of_gone_netns(liveness, netns))
+			instance_gc(liveness, folder, path);
+	if (dir)
+		closedir(dir);
+}
+
+void pins_gc(const char *root)
+{
+	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
+	struct liveness liveness = {0};
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(all, sizeof(all), "%s", root);
+	*strrchr(all, '/') = '\0';
+	dir = opendir(all);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(folder, sizeof(folder), "%s/%.24s", all, entry->d_name);
+		if (entry->d_name[0] != '.' && strcmp(folder, root))
+			namespace_gc(&liveness, folder, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	liveness_close(&liveness);
+}
+
+/* ---- for doctor */
+
+struct leftovers {
+	struct liveness liveness;
+	void (*visit)(const char *path, const char *device, enum rl_hook hook, void *arg);
+	void *arg;
+};
+
+/* Another process has the lock: an incomplete instance may be completed. */
+static bool is_busy(const char *path)
+{
+	int lock = pins_lock_within(path, false, 0);
+
+	pins_unlock(lock);
+	return lock < 0;
+}
+
+/* For instances of this namespace: is the program not on the device? */
+static bool is_left_over(const char *path, const char *device, enum rl_hook hook)
+{
+	struct device_program program;
+	struct instance_maps maps;
+	uint32_t policy;
+	int ret = pins_open(path, false, INSTANCE_MAPS_ALL, &maps);
+
+	if (ret)
+		return ret == -ENOENT;
+	ret = map_id(maps.policy, &policy);
+	maps_close(&maps);
+	return !ret && device_program_find(device, hook, policy, &program) == -ENOENT;
+}
+
+/* Visits the unused instances in a namespace's directory; netns is NULL for this one. */
+static void leftovers_in(const char *folder, const char *netns, struct leftovers *left)
+{
+	char path[2 * INSTANCE_PATH_MAX], device[IF_NAMESIZE];
+	struct dirent *entry;
+	enum rl_hook hook;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir))) {
+		if (!pins_name_split(entry->d_name, device, &hook) ||
+		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >=
+			    INSTANCE_PATH_MAX ||
+		    is_busy(path))
+			continue;
+		if (!netns && is_left_over(path, device, hook))
+			left->visit(path, device, hook, left->arg);
+		else if (netns && is_unused(&left->liveness, path) &&
+			 is_of_gone_netns(&left->liveness, netns))
+			left->visit(path, NULL, hook, left->arg);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void pins_leftovers(const char *bpffs,
+		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
+				  void *arg),
+		    void *arg)
+{
+	struct leftovers left = {.visit = visit, .arg = arg};
+	char root[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!bpffs_mounted(bpffs) || pins_root_follow(bpffs, false, root))
+		return;
+	leftovers_in(root, NULL, &left);
+	snprintf(folder, sizeof(folder), "%s/rlctl", bpffs);
+	dir = opendir(folder);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(folder, sizeof(folder), "%.200s/rlctl/%.24s", bpffs, entry->d_name);
+		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0)
+			leftovers_in(folder, entry->d_name, &left);
+	}
+	if (dir)
+		closedir(dir);
+	liveness_close(&left.liveness);
+}

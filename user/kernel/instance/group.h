@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Gives a group read access to the pins of an instance. */
+#ifndef RLCTL_GROUP_H
+#define RLCTL_GROUP_H
+
+#include <sys/types.h>
+
+#include "kernel/instance/instance.h"
+
+/* The group with read access; -ENOENT if there is none. Silent. */
+int instance_group(const struct instance *instance, gid_t *out);
+/* Changes the group. Reports. */
+int instance_group_set(const struct instance *instance, gid_t group);
+
+/* Gives the group read access to the directory and everything in it. Reports. */
+int group_give(const char *path, const char *device, gid_t group);
+/* After the removal of an instance: takes back what its group needed of the directories above,
+ * where no other instance needs it. Call without the lock of all. Silent. */
+void group_way_close(const char *root);
+/* Gives a new pin or directory the group of its directory. Silent. */
+int group_inherit(const char *path, const char *name);
+
+#endif

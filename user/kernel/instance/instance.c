@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opens and closes an instance by its pins. */
+
+#include "kernel/instance/instance.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+
+#include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
+#include "policy/policy.h"
+
+void instance_context(const struct instance *instance, struct policy_context *out)
+{
+	*out = (struct policy_context){.mtu = instance->info.mtu,
+				       .by_dest = instance->info.by_dest,
+				       .tc = instance->info.mode == RL_MODE_TC,
+				       .generic = instance->info.mode == RL_MODE_GENERIC,
+				       .leaving = instance->info.hook == RL_HOOK_EGRESS,
+				       .at_xdp = instance->info.hook == RL_HOOK_XDP};
+}
+
+int instance_open_path(const char *path, const char *device, bool write, struct instance *out)
+{
+	return instance_open_maps(path, device, write, INSTANCE_MAPS_ALL, out);
+}
+
+int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
+		       struct instance *out)
+{
+	struct instance result = {.lock_fd = -1, .read_only = !write};
+	uint32_t zero = 0;
+	int ret = pins_open(path, write, maps, &result.fd);
+
+	if (ret)
+		return ret;
+	snprintf(result.device, sizeof(result.device), "%s", device);
+	snprintf(result.path, sizeof(result.path), "%s", path);
+	/* The kernel copies a value of the map's size, whatever the size of the buffer. */
+	ret = map_value_check(result.fd.instance, sizeof(result.info));
+	if (!ret && bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
+		ret = -errno;
+	if (!ret && result.info.abi_version != RL_ABI_VERSION)
+		ret = -EPROTO;
+	if (ret)
+		maps_close(&result.fd);
+	else
+		*out = result;
+	return ret;
+}
+
+void instance_close(struct instance *instance)
+{
+	maps_close(&instance->fd);
+	pins_unlock(instance->lock_fd);
+	instance->lock_fd = -1;
+}
+
+bool instance_info_read(const char *path, struct rl_instance *out)
+{
+	uint32_t zero = 0;
+	int fd = pin_open_at(path, "instance", false);
+	bool read;
+
+	read = fd >= 0 && !map_value_check(fd, sizeof(*out)) &&
+	       !bpf_map_lookup_elem(fd, &zero, out) && out->abi_version == RL_ABI_VERSION;
+	if (fd >= 0)
+		close(fd);
+	return read;
+}
+
+int instance_info_now(const struct instance *instance, struct rl_instance *out)
+{
+	uint32_t zero = 0;
+
+	if (instance->path[0])
+		return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
+	*out = instance->info; /* simulations and tests have no others */
+	return 0;
+}

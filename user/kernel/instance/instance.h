@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An instance whose pins are open: its maps and the settings chosen at attach. */
+#ifndef RLCTL_INSTANCE_H
+#define RLCTL_INSTANCE_H
+
+#include <net/if.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/instance/instance_maps.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* The instances that a command acts on, from the global options. */
+struct target {
+	const char *bpffs;  /* BPFFS_DEFAULT unless --bpffs */
+	const char *device; /* NULL: not given */
+	int hook;           /* enum rl_hook, or -1: not given */
+	bool many;          /* device may be `all`, a list or a pattern (selection.h) */
+};
+
+/* The hook that an instance is being attached to. Its pins and policy exist; its program is not
+ * attached yet. */
+struct attach_point {
+	const char *path, *device;
+	enum rl_hook hook;
+	uint32_t ifindex;
+	int *lock_fd; /* the writers' lock */
+};
+
+/* An instance without pins keeps its inner maps open here, because opening them by id needs
+ * CAP_SYS_ADMIN. */
+#define KEPT_MAPS 64
+struct kept_map {
+	uint32_t id; /* 0: free */
+	int fd;
+};
+
+/* Slots of maps of maps, written in threads of their own (map_in_map.h). */
+#define SLOT_WRITES 16
+struct slot_write {
+	pthread_t thread;
+	uint32_t slot;
+	int outer_fd, fd, ret;
+	bool is_over;
+};
+
+struct slot_writes {
+	size_t count;
+	struct slot_write list[SLOT_WRITES];
+};
+
+struct instance {
+	char device[IF_NAMESIZE];
+	char path[INSTANCE_PATH_MAX]; /* pin directory */
+	struct rl_instance info;
+	struct instance_maps fd;
+	int lock_fd;                /* of the pin directory; held by writers, -1 for readers */
+	bool read_only;             /* its maps are open for reading only */
+	struct slot_writes *writes; /* while attach makes it, else NULL */
+	bool on_trial;              /* this process runs the trial and may write the policy */
+	bool no_refusals;           /* tests: compile_context.no_refusals */
+	bool clock_injected;        /* simulate: time is now_ns, not CLOCK_MONOTONIC */
+	uint64_t now_ns;
+	struct kept_map *kept; /* KEPT_MAPS entries instead of pins, or NULL */
+};
+
+/* Does attach make it? Then its program comes later. */
+static inline bool is_being_made(const struct instance *instance)
+{
+	return instance->writes;
+}
+
+void instance_close(struct instance *instance);
+
+void instance_context(const struct instance *instance, struct policy_context *out);
+
+/* Reads the settings of an instance of this version. Silent. */
+bool instance_info_read(const char *path, struct rl_instance *out);
+
+/* Its settings as they are now: whoever writes them reads them anew, for other processes write them
+ * too (one that detaches another instance hands over clsact). Silent. */
+int instance_info_now(const struct instance *instance, struct rl_instance *out);
+
+/* Opens the instance pinned at path; -ENOENT without a report if a pin is missing, -EPROTO for
+ * another version. */
+int instance_open_path(const char *path, const char *device, bool write, struct instance *out);
+/* The same with some of its maps: INSTANCE_MAP_BITs, `instance` among them. */
+int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
+		       struct instance *out);
+
+#endif

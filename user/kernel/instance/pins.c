@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Directories, locks and pins below the bpffs. */
+
+#include "kernel/instance/pins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/message.h"
+#include "kernel/attach/hook_names.h"
+#include "kernel/instance/bpffs.h"
+#include "kernel/instance/instance_maps.h"
+#include "kernel/maps/map.h"
+
+#define PINS_FOLDER "rlctl" /* in the bpffs */
+
+int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
+{
+	struct stat netns;
+	int ret = bpffs_ensure(bpffs, make);
+
+	if (ret)
+		return ret;
+	if (stat("/proc/self/ns/net", &netns)) {
+		ret = -errno;
+		fail("/proc/self/ns/net: %s: is /proc mounted?", strerror(-ret));
+		return ret;
+	}
+	if (snprintf(out, INSTANCE_PATH_MAX, "%s/" PINS_FOLDER "/%ju", bpffs,
+		     (uintmax_t)netns.st_ino) >= INSTANCE_PATH_MAX - 64) {
+		fail("--bpffs %s: path too long", bpffs);
+		return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX])
+{
+	int len = snprintf(out, INSTANCE_PATH_MAX, "%s/%s-%s", root, device, hook_name(hook));
+
+	/* bpffs allows no dot in a name, so VLAN devices (eth0.100) are written with a colon, which
+	 * device names cannot hold. */
+	for (char *c = out + strlen(root) + 1; *c; c++)
+		if (*c == '.')
+			*c = ':';
+	return len < INSTANCE_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook)
+{
+	const char *dash = strrchr(name, '-');
+	size_t len = dash ? dash - name : 0;
+
+	if (!len || len >= IF_NAMESIZE)
+		return false;
+	for (int h = RL_HOOK_XDP; h <= RL_HOOK_EGRESS; h++) {
+		if (strcmp(dash + 1, hook_name(h)))
+			continue;
+		memcpy(device, name, len);
+		device[len] = '\0';
+		for (char *c = device; *c; c++)
+			if (*c == ':')
+				*c = '.';
+		*hook = h;
+		return true;
+	}
+	return false;
+}
+
+/* ---- opening, without following symbolic links */
+
+/* Splits the path at its last "/rlctl/". */
+static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
+{
+	const char *found = NULL;
+
+	for (const char *at = path; (at = strstr(at, "/" PINS_FOLDER "/")); at++)
+		found = at;
+	if (!found)
+		return NULL;
+	snprintf(bpffs, INSTANCE_PATH_MAX, "%.*s", (int)(found - path), path);
+	return found + 1;
+}
+
+/* A symbolic link gives -ENOTDIR instead of a directory, -ELOOP instead of a pin. */
+static int open_one(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	struct stat entry;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &entry) ? -errno : S_ISLNK(entry.st_mode) ? -ELOOP : 0;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* Opens the path component by component. openat2() could do it at once, but services with
+ * RestrictSUIDSGID= may not call it. */
+static int open_below(int folder, const char *path, int flags)
+{
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	int at = folder;
+
+	snprintf(rest, sizeof(rest), "%s", path);
+	for (char *name = strtok_r(rest, "/", &next); name && at >= 0;) {
+		char *after = strtok_r(NULL, "/", &next);
+		int fd = open_one(at, name, after ? O_PATH | O_DIRECTORY : flags);
+
+		if (at != folder)
+			close(at);
+		at = fd;
+		name = after;
+	}
+	return at;
+}
+
+static int bpffs_open(const char *path, const char **below)
+{
+	char bpffs[INSTANCE_PATH_MAX];
+	int fd;
+
+	*below = below_bpffs(path, bpffs);
+	if (!*below)
+		return -EINVAL;
+	fd = open(*bpffs ? bpffs : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The path leads through a link or a directory of another user: nothing below is ours to remove. */
+static bool is_foreign(int error)
+{
+	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
+}
+
+/* A bpffs may be writable by everyone, as /tmp is; whoever creates the directory first controls its
+ * contents. */
+int folder_owner_check(int folder)
+{
+	struct stat entry;
+
+	if (fstat(folder, &entry))
+		return -errno;
+	return (entry.st_uid && entry.st_uid != geteuid()) || entry.st_mode & (S_IWGRP | S_IWOTH)
+		       ? -PINS_FOREIGN
+		       : 0;
+}
+
+static int root_owner_check(int bpffs)
+{
+	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY);
+	int ret = fd < 0 ? fd : folder_owner_check(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+bool pins_are_foreign(const char *bpffs)
+{
+	int fd = open(bpffs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool foreign = fd >= 0 && is_foreign(root_owner_check(fd));
+
+	if (fd >= 0)
+		close(fd);
+	return foreign;
+}
+
+static int folder_open(const char *path, int flags)
+{
+	const char *below;
+	int fd, bpffs = bpffs_open(path, &below);
+
+	if (bpffs < 0)
+		return bpffs;
+	fd = root_owner_check(bpffs);
+	if (!fd)
+		fd = open_below(bpffs, below, flags | O_DIRECTORY);
+	close(bpffs);
+	return fd;
+}
+
+int pins_folder_open(const char *path)
+{
+	return folder_open(path, O_PATH);
+}
+
+int pins_folder_open_to_read(const char *path)
+{
+	return folder_open(path, O_RDONLY);
+}
+
+int pins_dir_open(const char *path, DIR **out)
+{
+	int ret, folder = pins_folder_open_to_read(path);
+
+	if (folder < 0)
+		return folder;
+	*out = fdopendir(folder);
+	if (*out)
+		return 0;
+	ret = -errno;
+	close(folder);
+	return ret;
+}
+
+/* Creates every directory of the path below the bpffs, which exists. */
+static int folders_make(const char *path)
+{
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	const char *below;
+	int fd = bpffs_open(path, &below);
+
+	if (fd < 0)
+		return fd;
+	snprintf(rest, sizeof(rest), "%s", below);
+	for (char *name = strtok_r(rest, "/", &next); name; name = strtok_r(NULL, "/", &next)) {
+		int folder;
+
+		bool first = name == rest;
+
+		if (mkdirat(fd, name, 0700) && errno != EEXIST)
+			folder = -errno;
+		else
+			folder = first ? root_owner_check(fd) : 0;
+		if (!folder)
+			folder = open_below(fd, name, O_PATH | O_DIRECTORY);
+		close(fd);
+		if (folder < 0)
+			return folder;
+		fd = folder;
+	}
+	close(fd);
+	return 0;
+}
+
+static int parent_remove(const char *path)
+{
+	char parent[INSTANCE_PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	*strrchr(parent, '/') = '\0';
+	return rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT ? -errno : 0;
+}
+
+static bool still_there(int fd, const char *path)
+{
+	struct stat opened, named;
+
+	return !fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino;
+}
+
+/* Locks the descriptor and returns it, or closes it. The group of an earlier version could read the
+ * directory, and so lock it. */
+static int private_lock(int fd, const char *path, unsigned int wait_ms)
+{
+	struct stat folder;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &folder) && folder.st_mode & (S_IRGRP | S_IROTH))
+		fchmod(fd, folder.st_mode & 07777 & ~(S_IRGRP | S_IROTH));
+	ret = lock_wait(fd, path, wait_ms);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int pins_lock_within(const char *path, bool create, unsigned int wait_ms)
+{
+	for (;;) {
+		int ret = create ? folders_make(path) : 0;
+		int fd;
+
+		/* A concurrent detach may remove a parent directory again. */
+		if (ret == -ENOENT)
+			continue;
+		if (ret) {
+			if (!is_foreign(ret))
+				parent_remove(path);
+			return ret;
+		}
+		fd = private_lock(pins_folder_open_to_read(path), path, wait_ms);
+		if (fd == -ENOENT && create)
+			continue;
+		if (fd < 0)
+			return fd;
+		/* The previous holder of the lock may have detached and removed the directory. */
+		if (still_there(fd, path)) {
+			message_hold();
+			return fd;
+		}
+		close(fd);
+		if (!create)
+			return -ENOENT;
+	}
+}
+
+int pins_lock(const char *path, bool create)
+{
+	return pins_lock_within(path, create, LOCK_WAIT_MS);
+}
+
+/* The directory rlctl itself, which lasts; others may search it at most. Earlier versions lock that
+ * of the namespace instead: theirs and ours exclude each other by the instance's lock alone. */
+int pins_lock_all(const char *root, unsigned int wait_ms)
+{
+	const char *below;
+	char path[INSTANCE_PATH_MAX];
+	int fd, bpffs = bpffs_open(root, &below);
+
+	if (bpffs < 0)
+		return bpffs;
+	snprintf(path, sizeof(path), "%.*s", (int)(below + strlen(PINS_FOLDER) - root), root);
+	fd = root_owner_check(bpffs);
+	if (!fd)
+		fd = open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY);
+	close(bpffs);
+	fd = private_lock(fd, path, wait_ms);
+	if (fd >= 0)
+		message_hold();
+	return fd;
+}
+
+void pins_unlock(int lock)
+{
+	if (lock < 0)
+		return;
+	close(lock);
+	message_release();
+}
+
+/* The kernel follows symbolic links in pin paths, so the pin is named by a descriptor. */
+int pin_open(int folder, const char *name, bool write)
+{
+	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = write ? 0 : BPF_F_RDONLY);
+	char path[32];
+	int fd, pin = open_below(folder, name, O_PATH);
+
+	if (pin < 0)
+		return pin;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
+	fd = bpf_obj_get_opts(path, &opts);
+	if (fd < 0)
+		fd = -errno;
+	close(pin);
+	return fd;
+}
+
+int pin_open_at(const char *path, const char *name, bool write)
+{
+	int fd, folder = pins_folder_open(path);
+
+	if (folder < 0)
+		return folder;
+	fd = pin_open(folder, name, write);
+	close(folder);
+	return fd;
+}
+
+/* Readers map the hot table, which the kernel allows only for writable descriptors: open it
+ * writable if permitted, and map it read-only. */
+static int hot_pin_open(int folder)
+{
+	int fd = pin_open(folder, "hot", true);
+
+	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
+}
+
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
+{
+	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
+	struct instance_maps maps;
+
+#define OPEN_NONE(name) maps.name = -1;
+	INSTANCE_MAPS(OPEN_NONE)
+#undef OPEN_NONE
+#define OPEN_ONE(name)                                      \
+	if (!ret && wanted & INSTANCE_MAP_BIT(name)) {      \
+		maps.name = pin_open(folder, #name, write); \
+		ret = maps.name < 0 ? maps.name : 0;        \
+	}
+	INSTANCE_MAPS(OPEN_ONE)
+#undef OPEN_ONE
+	if (!ret && !write && maps.hot >= 0) {
+		close(maps.hot);
+		ret = maps.hot = hot_pin_open(folder);
+		ret = ret < 0 ? ret : 0;
+	}
+	if (folder >= 0)
+		close(folder);
+	if (ret)
+		maps_close(&maps);
+	else
+		*out = maps;
+	return ret;
+}
+
+int pins_policy_id(const char *path, uint32_t *out)
+{
+	int fd = pin_open_at(path, "policy", false), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = map_id(fd, out);
+	close(fd);
+	return ret;
+}
+
+void maps_close(struct instance_maps *maps)
+{
+#define CLOSE_ONE(name)            \
+	if (maps->name >= 0)       \
+		close(maps->name); \
+	maps->name = -1;
+	INSTANCE_MAPS(CLOSE_ONE)
+#undef CLOSE_ONE
+}
+
+static int files_unlink(DIR *dir)
+{
+	struct dirent *entry;
+	int ret = 0;
+
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			ret = -errno;
+	return ret ? ret : -errno;
+}
+
+void trial_clear(const char *path)
+{
+	char name[INSTANCE_PATH_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER "/state", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER, path);
+	rmdir(name);
+}
+
+int companion_clear(const char *path)
+{
+	char folder[INSTANCE_PATH_MAX + 16];
+	DIR *dir;
+	int ret;
+
+	snprintf(folder, sizeof(folder), "%s/" COMPANION_FOLDER, path);
+	ret = pins_dir_open(folder, &dir);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	ret = files_unlink(dir);
+	closedir(dir);
+	return rmdir(folder) ? ret ?: -errno : ret;
+}
+
+int pins_clear(const char *path)
+{
+	DIR *dir;
+	int ret = pins_dir_open(path, &dir);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	trial_clear(path);
+	companion_clear(path);
+	ret = files_unlink(dir);
+	closedir(dir);
+	return ret;
+}
+
+int folders_remove(const char *path)
+{
+	if (rmdir(path) && errno != ENOENT)
+		return -errno;
+	return parent_remove(path); /* fails while another instance is in it */
+}
+
+int pins_remove(const char *path)
+{
+	int ret = pins_clear(path);
+
+	return ret ? ret : folders_remove(path);
+}
+
+const char *pins_error_hint(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return ": run as root (members of the group of `attach --group` may only read)";
+	case -ELOOP:
+	case -ENOTDIR:
+		return ": symbolic links are not followed there: find out who created it, and "
+		       "remove it";
+	case -PINS_FOREIGN:
+		return ": the directory rlctl of this bpffs belongs to another user, or others may "
+		       "write to it: find out who created it, and remove it";
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The pin directories of instances: paths, locks, opening and removing pins. */
+#ifndef RLCTL_PINS_H
+#define RLCTL_PINS_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "kernel/instance/instance_maps.h"
+#include "rlctl_abi.h"
+
+#define TRIAL_FOLDER     "trial"     /* in the pin directory, while a trial runs */
+#define COMPANION_FOLDER "companion" /* with the link of the program at egress (companion.h) */
+
+/* <bpffs>/rlctl/<netns inode>, after checking or mounting the bpffs. Reports. */
+int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
+int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
+
+/* Remedy to append to an error message about a path; "" if there is none. */
+const char *pins_error_hint(int error);
+
+/* The directory of all pins belongs to another user, or others may write to it. */
+#define PINS_FOREIGN EKEYREJECTED
+
+/* 0, or -PINS_FOREIGN: it is such a directory. */
+int folder_owner_check(int folder);
+/* Whether that of a bpffs is one. */
+bool pins_are_foreign(const char *bpffs);
+
+/* Descriptor of the directory, for names in it (O_PATH). No symbolic link below the bpffs is
+ * followed: -ELOOP. */
+int pins_folder_open(const char *path);
+/* The same, for readdir(). */
+int pins_dir_open(const char *path, DIR **out);
+
+/* The pinned object; read-only unless `write`. */
+int pin_open(int folder, const char *name, bool write);
+int pin_open_at(const char *path, const char *name, bool write);
+
+/* Locks are those of directories that others may search but not read: whoever may open a directory
+ * for reading can lock it.
+ *
+ * pins_lock() creates the directory if `create`, and waits for its lock. Returns the descriptor;
+ * -ETIMEDOUT after lock_wait()'s report; -ENOENT without a report if it does not exist. Until
+ * pins_unlock() messages are held. */
+int pins_lock(const char *path, bool create);
+int pins_lock_within(const char *path, bool create, unsigned int wait_ms);
+/* The lock of all instances on this bpffs, for what they share; of any instance's parent. */
+int pins_lock_all(const char *root, unsigned int wait_ms);
+void pins_unlock(int lock); /* nothing if it is negative */
+
+/* Descriptor of a directory, for readdir() or flock(). */
+int pins_folder_open_to_read(const char *path);
+
+/* Opens these maps pinned at path (INSTANCE_MAP_BITs), read-only unless `write`; the others are -1.
+ * -ENOENT without a report if one is missing. */
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out);
+
+/* The id of the policy map, which identifies an instance of any version. -ENOENT without a report
+ * if it does not exist. */
+int pins_policy_id(const char *path, uint32_t *out);
+void maps_close(struct instance_maps *maps);
+
+/* Unlinks the pins but keeps the directory; missing pins are no error. Silent. */
+int pins_clear(const char *path);
+
+/* Removes the locked directory, and the namespace's directory if it is empty. Silent. */
+int folders_remove(const char *path);
+
+/* pins_clear and folders_remove. Silent. */
+int pins_remove(const char *path);
+
+/* Splits "<device>-<hook>". */
+bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
+
+/* Removes the companion's directory. Silent. */
+int companion_clear(const char *path);
+
+/* Removes the trial directory. Silent. */
+void trial_clear(const char *path);
+
+#endif

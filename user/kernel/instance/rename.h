@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Renames the pins of an instance after its device was renamed. */
+#ifndef RLCTL_RENAME_H
+#define RLCTL_RENAME_H
+
+#include <stdbool.h>
+
+#include "kernel/instance/instance.h"
+
+/* As pins_root, and renames the pins of renamed devices, with a note for each. Reports. */
+int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads and clears entries of the hot table from user space. */
+#ifndef RLCTL_HOT_TABLE_H
+#define RLCTL_HOT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/instance/instance.h"
+#include "rlctl_abi.h"
+
+/* Sets of the negative cache: one for every two sets of sources. */
+static inline uint32_t refusal_sets(const struct rl_instance *info)
+{
+	return info->hot_sets > 1 ? info->hot_sets / 2 : 1;
+}
+
+struct hot_table {
+	const struct instance *instance;
+	struct rl_hot_set *sets; /* NULL if the map is open for reading only */
+	size_t size;
+};
+
+int hot_open(const struct instance *instance, struct hot_table *out);
+void hot_close(struct hot_table *table);
+
+/* Does an address alone tell all slots that its keys may have? Not where the key has another
+ * address, or both ports; and a key without an address is nobody's. */
+bool hot_can_visit(const struct rl_limit *limit);
+
+/* Calls `found` for every slot of `key` under a limit that hot_can_visit (for any port and protocol
+ * if the limit counts by them) until it returns non-zero. The slot's fingerprint includes its
+ * flags. */
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
+	      const struct rl_state_key *key,
+	      int (*found)(void *arg, const struct rl_state_key *key,
+			   const struct rl_hot_slot *slot),
+	      void *arg);
+
+/* As hot_visit, for exactly this key, which may hold two addresses. */
+int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key,
+	       int (*found)(void *arg, const struct rl_state_key *key,
+			    const struct rl_hot_slot *slot),
+	       void *arg);
+
+/* Clears the key's slot and its cached refusals. */
+int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key);
+
+/* Number of slots with debt. */
+int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
+
+#endif

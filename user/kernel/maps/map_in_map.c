@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Inner maps. A slot holds only a map id, and opening a map by id needs CAP_SYS_ADMIN, so every
+ * inner map also has a pin named after its id among the instance's pins. The pin exists before the
+ * slot names the map and as long as it does. This lets any reader of the pins read the policy. */
+
+#include "kernel/maps/map_in_map.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel/instance/group.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
+#include "kernel/maps/chunks.h"
+#include "kernel/maps/map.h"
+
+#define PIN_PREFIX "map-"
+
+/* The map id in the slot, 0 if it is empty. */
+static int slot_read(int outer_fd, uint32_t slot, uint32_t *out)
+{
+	*out = 0;
+	return bpf_map_lookup_elem(outer_fd, &slot, out) && errno != ENOENT ? -errno : 0;
+}
+
+static void pin_name(uint32_t id, char out[32])
+{
+	snprintf(out, 32, PIN_PREFIX "%" PRIu32, id);
+}
+
+/* Simulations and tests have none. */
+static bool has_pins(const struct instance *instance)
+{
+	return instance->path[0];
+}
+
+/* ---- instances without pins */
+
+static struct kept_map *kept_find(const struct instance *instance, uint32_t id)
+{
+	for (size_t i = 0; instance->kept && i < KEPT_MAPS; i++)
+		if (instance->kept[i].id == id)
+			return &instance->kept[i];
+	return NULL;
+}
+
+static int kept_add(const struct instance *instance, uint32_t id, int fd)
+{
+	struct kept_map *kept = kept_find(instance, 0);
+	int copy = kept ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (copy < 0)
+		return kept ? -errno : 0; /* callers with that many maps can open them by id */
+	*kept = (struct kept_map){.id = id, .fd = copy};
+	return 0;
+}
+
+static void kept_remove(const struct instance *instance, uint32_t id)
+{
+	struct kept_map *kept = id ? kept_find(instance, id) : NULL;
+
+	if (!kept)
+		return;
+	close(kept->fd);
+	kept->id = 0;
+}
+
+static int kept_open(const struct instance *instance, uint32_t id)
+{
+	const struct kept_map *kept = id ? kept_find(instance, id) : NULL;
+	int fd = kept ? fcntl(kept->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+/* ---- pins */
+
+static int pinned_open(const struct instance *instance, uint32_t id)
+{
+	uint32_t pinned;
+	char name[32];
+	int fd, ret;
+
+	if (!has_pins(instance))
+		return kept_open(instance, id);
+	pin_name(id, name);
+	fd = pin_open_at(instance->path, name, !instance->read_only);
+	if (fd < 0)
+		return fd;
+	ret = map_id(fd, &pinned);
+	if (!ret && pinned == id)
+		return fd;
+	close(fd);
+	return ret ? ret : -ENOENT;
+}
+
+/* Was the instance detached after it was opened? */
+static bool is_gone(const struct instance *instance)
+{
+	int folder = has_pins(instance) ? pins_folder_open(instance->path) : 0;
+
+	if (folder > 0)
+		close(folder);
+	return folder == -ENOENT;
+}
+
+/* If a pin is missing, a writer may just have replaced its map: reads the slot again. */
+int inner_open(const struct instance *instance, int outer_fd, uint32_t slot)
+{
+	uint32_t id, last = 0;
+	int fd;
+
+	for (;; last = id) {
+		if (bpf_map_lookup_elem(outer_fd, &slot, &id))
+			return -errno;
+		if (id == last)
+			break;
+		fd = pinned_open(instance, id);
+		if (fd != -ENOENT)
+			return fd;
+	}
+	fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0)
+		fd = -errno;
+	return fd == -EPERM && is_gone(instance) ? -ESTALE : fd;
+}
+
+static int inner_pin(const struct instance *instance, uint32_t id, int fd)
+{
+	char path[INSTANCE_PATH_MAX + 32], name[32];
+	int ret;
+
+	if (!has_pins(instance))
+		return kept_add(instance, id, fd);
+	pin_name(id, name);
+	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
+	if (bpf_obj_pin(fd, path))
+		return -errno;
+	ret = group_inherit(instance->path, name);
+	if (ret)
+		unlink(path);
+	return ret;
+}
+
+static void inner_unpin(const struct instance *instance, uint32_t id)
+{
+	char path[INSTANCE_PATH_MAX + 32], name[32];
+
+	if (!has_pins(instance))
+		kept_remove(instance, id);
+	if (!has_pins(instance) || !id)
+		return;
+	pin_name(id, name);
+	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
+	unlink(path);
+}
+
+/* Does the other of two slots name the map, too? */
+static bool is_shared(int outer_fd, uint32_t slot, uint32_t id)
+{
+	uint32_t other;
+
+	return id && !slot_read(outer_fd, slot ^ 1, &other) && other == id;
+}
+
+/* ---- writes. The kernel fills the slot, and then waits until no program reads what was there.
+ * Nothing was there while attach makes an instance: its waits go on beside what comes next. */
+
+#define WRITE_POLL_US 100
+
+static void *write_run(void *arg)
+{
+	struct slot_write *write = arg;
+
+	write->ret = bpf_map_update_elem(write->outer_fd, &write->slot, &write->fd, BPF_ANY)
+			     ? -errno
+			     : 0;
+	__atomic_store_n(&write->is_over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Until the slot names the map, or the write has failed. */
+static int write_begun(const struct slot_write *write, uint32_t id)
+{
+	uint32_t now;
+
+	do {
+		usleep(WRITE_POLL_US);
+		if (__atomic_load_n(&write->is_over, __ATOMIC_ACQUIRE))
+			return write->ret;
+	} while (slot_read(write->outer_fd, write->slot, &now) || now != id);
+	return 0;
+}
+
+static int slot_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd,
+		    uint32_t id)
+{
+	struct slot_write alone = {.outer_fd = outer_fd, .slot = slot, .fd = fd}, *beside;
+	struct slot_writes *writes = instance->writes;
+
+	if (writes && writes->count < SLOT_WRITES) {
+		beside = &writes->list[writes->count];
+		*beside = alone;
+		if (!pthread_create(&beside->thread, NULL, write_run, beside)) {
+			writes->count++;
+			return write_begun(beside, id);
+		}
+	}
+	write_run(&alone);
+	return alone.ret;
+}
+
+void inner_writes_end(struct slot_writes *writes)
+{
+	while (writes->count)
+		pthread_join(writes->list[--writes->count].thread, NULL);
+}
+
+int inner_share(const struct instance *instance, int outer_fd, uint32_t slot)
+{
+	uint32_t before;
+	int fd = inner_open(instance, outer_fd, slot ^ 1);
+	int ret = fd < 0 ? fd : slot_read(outer_fd, slot, &before);
+
+	if (!ret && bpf_map_update_elem(outer_fd, &slot, &fd, BPF_ANY))
+		ret = -errno;
+	if (!ret && !is_shared(outer_fd, slot, before))
+		inner_unpin(instance, before);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd)
+{
+	uint32_t before, id;
+	int ret = slot_read(outer_fd, slot, &before);
+
+	if (!ret)
+		ret = map_id(fd, &id);
+	if (!ret)
+		ret = inner_pin(instance, id, fd);
+	if (ret)
+		return ret;
+	ret = slot_put(instance, outer_fd, slot, fd, id);
+	if (ret) {
+		inner_unpin(instance, id);
+		return ret;
+	}
+	if (!is_shared(outer_fd, slot, before))
+		inner_unpin(instance, before);
+	return 0;
+}
+
+/* In one call, because the kernel waits for all running programs after each. */
+int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,
+	      uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t slots[INNER_ADD_MAX], written = count, id;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		slots[i] = first + i;
+		ret = map_id(fds[i], &id);
+		if (!ret)
+			ret = inner_pin(instance, id, fds[i]);
+	}
+	if (!ret && bpf_map_update_batch(outer_fd, slots, fds, &written, &opts))
+		ret = -errno;
+	return ret; /* the next writer removes pins that no slot names */
+}
+
+void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
+{
+	uint32_t before;
+
+	if (!slot_read(outer_fd, slot, &before) && !bpf_map_delete_elem(outer_fd, &slot) &&
+	    !is_shared(outer_fd, slot, before))
+		inner_unpin(instance, before);
+}
+
+/* ---- what a killed writer left */
+
+struct ids {
+	uint32_t *list; /* to be freed */
+	size_t count, capacity;
+};
+
+static int id_append(struct ids *ids, uint32_t id)
+{
+	uint32_t *more = ids->list;
+
+	if (ids->count == ids->capacity)
+		more = reallocarray(ids->list, 2 * ids->capacity + 16, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	if (ids->count == ids->capacity)
+		ids->capacity = 2 * ids->capacity + 16;
+	ids->list = more;
+	ids->list[ids->count++] = id;
+	return 0;
+}
+
+static int slots_read(int outer, uint32_t first, uint32_t count, struct ids *ids)
+{
+	int ret = 0;
+
+	for (uint32_t slot = first; !ret && slot < first + count; slot++) {
+		uint32_t id;
+
+		ret = slot_read(outer, slot, &id);
+		if (!ret && id)
+			ret = id_append(ids, id);
+	}
+	return ret;
+}
+
+/* The map ids in all slots of maps whose inner maps are pinned. */
+static int all_slots_read(const struct instance *instance, struct ids *ids)
+{
+	const struct instance_maps *fd = &instance->fd;
+	const struct {
+		int outer;
+		uint32_t slots;
+	} outers[] = {
+		{fd->policy, 1},     {fd->tries, 2},         {fd->extras, 2},
+		{fd->flows, 1},      {fd->windows, 1},       {fd->logs, 1},
+		{fd->fleet_keys, 1}, {fd->fleet_events, 1},  {fd->bans, 1},
+		{fd->ban_seats, 1},  {fd->known_filter, 1},  {fd->asked, 1},
+		{fd->answers, 1},    {fd->rule_index, 2},    {fd->sets, 1},
+		{fd->members, 1},    {fd->member_layout, 1}, {fd->set_groups, 2},
+		{fd->set_counts, 1}, {fd->alarms, 2},        {fd->alarm_counts, 2},
+		{fd->peers, 1},      {fd->guides, 2},
+	};
+	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++)
+		ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
+	for (size_t i = 0; !ret && i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+		uint32_t first, count = chunks_count(instance, chunks[i], &first);
+
+		ret = slots_read(chunks[i], first, count, ids);
+	}
+	return ret;
+}
+
+static bool is_among(uint32_t id, const struct ids *ids)
+{
+	for (size_t i = 0; i < ids->count; i++)
+		if (ids->list[i] == id)
+			return true;
+	return false;
+}
+
+static void strays_unpin(const struct instance *instance, const struct ids *ids)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	if (pins_dir_open(instance->path, &dir))
+		return;
+	while ((entry = readdir(dir))) {
+		uint32_t id;
+
+		if (sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1 && !is_among(id, ids))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	closedir(dir);
+}
+
+/* If a slot cannot be read, nothing is removed, so that its map keeps its pin. */
+void inner_tidy(const struct instance *instance)
+{
+	struct ids ids = {0};
+
+	if (has_pins(instance) && !all_slots_read(instance, &ids))
+		strays_unpin(instance, &ids);
+	free(ids.list);
+}
+
+int inner_make(const struct instance *instance, int outer, enum bpf_map_type type, uint32_t flags,
+	       const char *name, uint32_t key_size, uint32_t value_size, uint32_t entries)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
+	int ret, fd = inner_open(instance, outer, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
+	fd = bpf_map_create(type, name, key_size, value_size, entries, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = inner_put(instance, outer, 0, fd);
+	close(fd);
+	return ret ? ret : 1;
+}

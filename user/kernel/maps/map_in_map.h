@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Opens, replaces and pins the inner maps of array-of-maps. */
+#ifndef RLCTL_MAP_IN_MAP_H
+#define RLCTL_MAP_IN_MAP_H
+
+#include <stdint.h>
+
+#include <linux/bpf.h>
+
+#include "kernel/instance/instance.h"
+
+/* The inner map of a slot, or -ENOENT; -ESTALE: the instance was detached. */
+int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
+/* Replaces the inner map of a slot. On failure the old one stays. When it returns, no program reads
+ * the old one; where instance->writes is set, not before these have ended. */
+int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
+void inner_writes_end(struct slot_writes *writes);
+/* This one of two slots gets the inner map of the other as well; its pin stays until both are
+ * without it. */
+int inner_share(const struct instance *instance, int outer_fd, uint32_t slot);
+/* Creates an inner map in slot 0 unless there is one. Returns 1 if it created one. */
+int inner_make(const struct instance *instance, int outer_fd, enum bpf_map_type type,
+	       uint32_t flags, const char *name, uint32_t key_size, uint32_t value_size,
+	       uint32_t entries);
+/* Fills empty slots from `first` on. */
+#define INNER_ADD_MAX 64
+int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,
+	      uint32_t count);
+void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot);
+/* Removes pins that no slot names, left by a killed writer. Call with the writers' lock. */
+void inner_tidy(const struct instance *instance);
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Each instance has a pin of the table, and a map of its own names it: so it lives exactly as long
+ * as one of them needs it, wherever a process is killed, and detaching one takes it from no other.
+ */
+
+#include "kernel/maps/shared_table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/lock.h"
+#include "kernel/device/device.h"
+#include "kernel/instance/pins.h"
+#include "kernel/maps/map_in_map.h"
+
+static int outer_of(const struct instance *instance, const struct shared_table *table)
+{
+	return *(const int *)((const char *)&instance->fd + table->outer);
+}
+
+/* Simulations and tests have no pins, and the same seed each time. */
+static int seed_draw(const struct instance *instance, void *seed)
+{
+	size_t size = sizeof(instance->info.hot_seed);
+
+	if (!instance->path[0])
+		memcpy(seed, instance->info.hot_seed, size);
+	else if (getrandom(seed, size, 0) != (ssize_t)size)
+		return -errno;
+	return 0;
+}
+
+static int table_create(const struct instance *instance, const struct shared_table *table)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	char *element = calloc(1, table->size);
+	int ret = element ? seed_draw(instance, element + table->seed) : -ENOMEM, fd = -1;
+	uint32_t zero = 0;
+
+	if (!ret) {
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, table->name, sizeof(zero), table->size, 1,
+				    &opts);
+		ret = fd < 0 || bpf_map_update_elem(fd, &zero, element, BPF_ANY) ? -errno : 0;
+	}
+	free(element);
+	if (!ret)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int shared_table_open(const struct instance *instance, const struct shared_table *table)
+{
+	return inner_open(instance, outer_of(instance, table), 0);
+}
+
+int shared_table_open_at(const char *path, const char *device, const struct shared_table *table)
+{
+	uint64_t maps = 1ull << table->in | INSTANCE_MAP_BIT(instance);
+	struct instance other;
+	int fd = instance_open_maps(path, device, true, maps, &other);
+
+	if (fd)
+		return -ENOENT;
+	fd = device_index(device) == (int)other.info.ifindex ? shared_table_open(&other, table)
+							     : -ENOENT;
+	instance_close(&other);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+static void root_of(const struct instance *instance, char out[INSTANCE_PATH_MAX])
+{
+	snprintf(out, INSTANCE_PATH_MAX, "%s", instance->path);
+	*strrchr(out, '/') = '\0';
+}
+
+int shared_others(const struct instance *instance, shared_other_fn each, void *arg)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX], device[IF_NAMESIZE];
+	struct dirent *entry;
+	enum rl_hook hook;
+	int ret = -ENOENT;
+	DIR *dir;
+
+	root_of(instance, root);
+	if (pins_dir_open(root, &dir))
+		return -ENOENT;
+	while (ret == -ENOENT && (entry = readdir(dir)))
+		if (pins_name_split(entry->d_name, device, &hook) &&
+		    !pins_path(root, device, hook, path) && strcmp(path, instance->path) != 0)
+			ret = each(path, device, arg);
+	closedir(dir);
+	return ret;
+}
+
+int shared_lock(const struct instance *instance)
+{
+	char root[INSTANCE_PATH_MAX];
+
+	root_of(instance, root);
+	return pins_lock_all(root, LOCK_WAIT_MS);
+}
+
+static int others_table(const char *path, const char *device, void *arg)
+{
+	return shared_table_open_at(path, device, arg);
+}
+
+static int table_put(const struct instance *instance, const struct shared_table *table, int fd)
+{
+	int ret = fd < 0 ? fd : inner_put(instance, outer_of(instance, table), 0, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Under the lock of all instances, so that two which need it at once share it, too. */
+static int shared_make(const struct instance *instance, const struct shared_table *table)
+{
+	int fd, ret, lock = shared_lock(instance);
+
+	if (lock < 0)
+		return lock;
+	fd = shared_others(instance, others_table, (void *)table);
+	ret = table_put(instance, table, fd == -ENOENT ? table_create(instance, table) : fd);
+	pins_unlock(lock);
+	return ret;
+}
+
+int shared_table_make(const struct instance *instance, const struct shared_table *table)
+{
+	int fd = shared_table_open(instance, table);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
+	return instance->path[0] ? shared_make(instance, table)
+				 : table_put(instance, table, table_create(instance, table));
+}

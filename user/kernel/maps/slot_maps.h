@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds counters and shared states of rules by their slots: the first slots are in arrays, further
+ * ones in chunks. */
+#ifndef RLCTL_SLOT_MAPS_H
+#define RLCTL_SLOT_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/instance/instance.h"
+
+/* The maps of one kind. Chunks are opened one at a time, on access. */
+struct slot_maps {
+	const struct instance *instance;
+	int array, chunks;
+	uint32_t chunk; /* open chunk */
+	int fd;         /* its descriptor, or -1 */
+};
+struct slot_maps slot_counters(const struct instance *instance);
+struct slot_maps slot_states(const struct instance *instance);
+/* The map that holds the slot, and the index in it; -ENOENT if there is none. */
+int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
+/* How many slots, from the first one on, are in the same map as the first. */
+size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count);
+void slot_maps_close(struct slot_maps *maps);
+
+#endif

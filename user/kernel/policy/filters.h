@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The filters of an instance's program: which it has, and their instructions. */
+#ifndef RLCTL_FILTERS_H
+#define RLCTL_FILTERS_H
+
+#include <linux/bpf.h>
+
+#include "compile/compiled.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* Those that the program has, as far as is noted. */
+int filters_read(const struct instance *instance, struct rl_filters *out);
+int filters_read_at(const char *path, struct rl_filters *out);
+int filters_write(const struct instance *instance, const struct rl_filters *filters);
+
+/* Those of a policy that is to be the first, but for more than a program can have: then compiling
+ * it fails. */
+void filters_of(const struct policy *policy, struct rl_filters *out);
+/* Adds those of a policy that is compiled. */
+void filters_add(struct rl_filters *filters, const struct compiled *compiled);
+
+/* The instructions for them in a program of this instance; `filters` NULL: there are none. How many
+ * they are; -E2BIG: too many, -ENOMEM. */
+int filters_code(const struct rl_instance *info, const struct rl_filters *filters,
+		 struct bpf_insn out[RL_FILTER_STEPS]);
+
+/* The one with the most instructions; "" if there is none. */
+const char *filters_longest(const struct rl_filters *filters);
+
+/* Would they fit? Reports. */
+int filters_check(const struct instance *instance, const struct rl_filters *filters);
+
+#endif

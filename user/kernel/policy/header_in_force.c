@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/policy/header_in_force.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/maps/map_in_map.h"
+
+struct rl_policy_header *header_in_force_map(const struct instance *instance)
+{
+	int fd = inner_open(instance, instance->fd.policy, 0);
+	void *header = MAP_FAILED;
+
+	if (fd >= 0) {
+		header = mmap(NULL, sizeof(struct rl_policy_header), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	return header == MAP_FAILED ? NULL : header;
+}
+
+int packets_loads_order(void)
+{
+#ifdef __x86_64__
+	return 0;
+#else
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
+#endif
+}
+
+int policy_generation_add(const struct instance *instance)
+{
+	struct rl_policy_header *live = header_in_force_map(instance);
+	int ret;
+
+	if (!live)
+		return -EAGAIN;
+	ret = packets_loads_order();
+	if (!ret)
+		__atomic_add_fetch(&live->generation, 1, __ATOMIC_RELEASE);
+	munmap(live, sizeof(*live));
+	return ret;
+}

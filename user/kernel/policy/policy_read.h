@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads the policy of an instance. */
+#ifndef RLCTL_POLICY_READ_H
+#define RLCTL_POLICY_READ_H
+
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* The policy in force. *out must be empty. Reports. */
+int instance_policy_read(const struct instance *instance, struct policy *out);
+
+/* Increases with every policy that takes effect; 0: none did, or it cannot be read. */
+uint64_t instance_generation(const struct instance *instance);
+
+/* The policy's header; -ENOENT if none was written yet. Silent. */
+int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
+
+/* Reads out->extras, of the policy that out->header is of. 0 or a negative errno. */
+int extras_read(const struct instance *instance, struct compiled *out);
+
+/* As instance_policy_read, with the context that the caller has, and the header. Reports. */
+int policy_read(const struct instance *instance, const struct compile_context *ctx,
+		struct rl_policy_header *header, struct policy *out);
+
+/* The context for compiling a policy for this instance now. */
+void instance_compile_context(const struct instance *instance, const struct policy_context *text,
+			      struct compile_context *out);
+
+/* Reports why the policy could not be read. */
+void report_read_error(const struct instance *instance, int error);
+
+#endif

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Writes whole policies. The next policy is built where packets do not read, then one
+ * slot is changed: a process that dies at any point leaves the old or the new policy in force. */
+
+#include "kernel/policy/policy_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "compile/alarm_emit.h"
+#include "compile/compile.h"
+#include "kernel/attach/object.h"
+#include "kernel/attach/program_fit.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/change.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/guide.h"
+#include "kernel/maps/index_map.h"
+#include "kernel/maps/lru.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/slots.h"
+#include "kernel/policy/comments.h"
+#include "kernel/policy/filters.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/sets/sets.h"
+#include "kernel/state/alarm_maps.h"
+#include "policy/alarm.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+#define BATCH 4096u
+
+/* Writes `count` elements from arrays of keys and values, in batches. */
+static int map_fill(int fd, const void *keys, size_t key_size, const void *values,
+		    size_t value_size, uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+
+	for (uint32_t done = 0; done < count;) {
+		uint32_t n = count - done < BATCH ? count - done : BATCH;
+
+		if (bpf_map_update_batch(fd, (const char *)keys + done * key_size,
+					 (const char *)values + done * value_size, &n, &opts))
+			return -errno;
+		done += n;
+	}
+	return 0;
+}
+
+static int rules_write(const struct instance *instance, const struct compiled *compiled)
+{
+	uint32_t base = compiled->header.half * instance->info.rules + compiled->first_rule;
+	uint32_t *keys = calloc(compiled->rule_count + 1, sizeof(*keys));
+	int ret = -ENOMEM;
+
+	if (keys) {
+		for (uint32_t i = 0; i < compiled->rule_count; i++)
+			keys[i] = base + i;
+		ret = map_fill(instance->fd.rules, keys, sizeof(*keys), compiled->rules,
+			       sizeof(*compiled->rules), compiled->rule_count);
+	}
+	free(keys);
+	return ret;
+}
+
+static int trie_fill(int fd, const struct compiled *compiled)
+{
+	uint32_t count = compiled->prefix_count;
+	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
+	struct rl_prefix_value *values = calloc(count, sizeof(*values));
+	int ret = keys && values ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		keys[i] = compiled->prefixes[i].key;
+		values[i] = compiled->prefixes[i].value;
+	}
+	for (uint32_t done = 0; !ret && done < count; done += BATCH) {
+		ret = map_fill(fd, keys + done, sizeof(*keys), values + done, sizeof(*values),
+			       count - done < BATCH ? count - done : BATCH);
+		progress_report(done, "prefixes", (int)((uint64_t)done * 1000 / count));
+	}
+	progress_over();
+	free(keys);
+	free(values);
+	return ret;
+}
+
+static int trie_write(const struct instance *instance, const struct compiled *compiled)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	uint32_t half = compiled->header.half;
+	int fd, ret;
+
+	if (!compiled->prefix_count)
+		return 0;
+	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
+			    sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = trie_fill(fd, compiled);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.tries, half, fd);
+	close(fd);
+	return ret;
+}
+
+static int extras_fill(int fd, const struct compiled *compiled)
+{
+	uint32_t *keys = calloc(compiled->extra_count, sizeof(*keys));
+	int ret = -ENOMEM;
+
+	if (keys) {
+		for (uint32_t i = 0; i < compiled->extra_count; i++)
+			keys[i] = i;
+		ret = map_fill(fd, keys, sizeof(*keys), compiled->extras, sizeof(*compiled->extras),
+			       compiled->extra_count);
+	}
+	free(keys);
+	return ret;
+}
+
+static int extras_write(const struct instance *instance, const struct compiled *compiled)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	int fd, ret;
+
+	if (!compiled->extra_count)
+		return 0;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_extras", sizeof(uint32_t),
+			    sizeof(struct rl_extra), compiled->extra_count, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = extras_fill(fd, compiled);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.extras, compiled->header.half, fd);
+	close(fd);
+	return ret;
+}
+
+/* The kernel waits for running programs before it returns. */
+int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	uint32_t zero = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_policy", sizeof(zero), sizeof(*header),
+				1, &opts);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY))
+		ret = -errno;
+	else
+		ret = inner_put(instance, instance->fd.policy, 0, fd);
+	close(fd);
+	return ret;
+}
+
+int report_write_error(const struct instance *instance, int error)
+{
+	fail("%s: writing the policy failed: %s%s; the previous policy stays in force",
+	     instance->device, strerror(-error),
+	     error == -ENOMEM ? " (no memory for its prefixes)" : "");
+	return error;
+}
+
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
+			 const struct policy *next)
+{
+	int ret = policy_maps_make(instance, compiled->header.uses);
+
+	if (!ret)
+		ret = comments_write(instance, next);
+	if (!ret)
+		ret = rules_write(instance, compiled);
+	return ret ? ret : slots_prepare(instance, compiled);
+}
+
+void policy_in_force_settle(const struct instance *instance)
+{
+	struct compiled in_force = {0};
+
+	if (!policy_header_read(instance, &in_force.header) && !extras_read(instance, &in_force) &&
+	    !set_groups_read(instance, &in_force))
+		policy_settle(instance, &in_force);
+	compiled_clear(&in_force);
+}
+
+void policy_write_undo(const struct instance *instance)
+{
+	if (!instance->on_trial)
+		policy_in_force_settle(instance);
+}
+
+/* Until the policy is in force. */
+static int compiled_put(const struct instance *instance, const struct compiled *compiled,
+			const struct policy *next)
+{
+	int ret = program_widen(instance, compiled);
+
+	if (ret)
+		return ret;
+	ret = compiled_rules_write(instance, compiled, next);
+	if (!ret)
+		ret = extras_write(instance, compiled);
+	if (!ret)
+		ret = trie_write(instance, compiled);
+	if (!ret)
+		ret = prefix_guide_write(instance, compiled);
+	if (!ret)
+		ret = index_write(instance, compiled);
+	if (!ret)
+		ret = sets_write(instance, compiled);
+	if (!ret)
+		ret = alarms_write(instance, compiled);
+	if (!ret)
+		ret = alarms_go_on(instance, compiled);
+	if (!ret)
+		ret = policy_header_swap(instance, &compiled->header);
+	return ret ? report_write_error(instance, ret) : 0;
+}
+
+static int compiled_write(const struct instance *instance, const struct compiled *compiled,
+			  const struct policy *next)
+{
+	uint32_t old_half = !compiled->header.half;
+	int ret;
+
+	inner_tidy(instance);
+	ret = compiled_put(instance, compiled, next);
+	if (ret) {
+		policy_write_undo(instance);
+		return ret;
+	}
+	inner_drop(instance, instance->fd.tries, old_half);
+	inner_drop(instance, instance->fd.guides, old_half);
+	inner_drop(instance, instance->fd.extras, old_half);
+	inner_drop(instance, instance->fd.rule_index, old_half);
+	inner_drop(instance, instance->fd.set_groups, old_half);
+	alarms_drop(instance, old_half);
+	slots_trim(instance, compiled);
+	comments_trim(instance, next);
+	if (!instance->on_trial) /* else the former policy may come back, with its states */
+		policy_settle(instance, compiled);
+	return 0;
+}
+
+static void report_compile_errors(const struct instance *instance, const struct policy_source *file,
+				  const struct policy_errors *errors)
+{
+	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
+		const struct policy_error *err = &errors->first[i];
+
+		struct policy_place place;
+
+		if (!file || !err->line) {
+			fail("%s: %s", instance->device, err->text);
+			continue;
+		}
+		place = policy_place(file, err->line);
+		fail("%s:%u:%u: %s", place.name, place.line, err->column, err->text);
+	}
+	if (errors->count > 1)
+		fail("%s: %zu errors", file ? file->name : instance->device, errors->count);
+	if (!errors->count)
+		fail("%s: out of memory", instance->device);
+}
+
+static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const struct policy_source *file, struct compiled *out)
+{
+	struct rl_policy_header header = {0};
+	struct policy current = {0};
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_errors errors;
+	struct rl_filters filters;
+	struct rl_set sets[RL_SETS_MAX];
+	int ret;
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	ctx.filters = &filters;
+	ctx.sets = sets;
+	ret = filters_read(instance, &filters);
+	if (!ret)
+		ret = sets_read(instance, sets);
+	if (ret)
+		report_read_error(instance, ret);
+	else
+		ret = policy_read(instance, &ctx, &header, &current);
+	if (ret)
+		return ret;
+	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &errors);
+	if (ret) {
+		report_compile_errors(instance, file, &errors);
+	} else {
+		alarms_inherit(next, &current, out);
+		lru_notes(instance, &current, next);
+	}
+	policy_clear(&current);
+	return ret;
+}
+
+int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const struct policy_source *file)
+{
+	struct compiled compiled = {0};
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
+	if (!ret)
+		ret = compiled_write(instance, &compiled, next);
+	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
+		fq_missing_note(instance, next);
+	if (!ret)
+		instance_change_tell(instance, CHANGE_POLICY, next->count, NULL);
+	compiled_clear(&compiled);
+	return ret;
+}
+
+static int policy_copy(const struct policy *from, struct policy *out)
+{
+	int ret = 0;
+
+	policy_for_each (from, rule)
+		ret = ret ? ret : policy_append(out, rule);
+	if (!ret)
+		ret = policy_sets_copy(out, from);
+	return ret ? ret : policy_alarms_copy(out, from);
+}
+
+/* The policy on trial may have the same alarms, which then go on. */
+static void alarms_inherit_from_trial(const struct instance *instance,
+				      const struct compile_context *ctx, const struct policy *next,
+				      struct compiled *compiled)
+{
+	struct rl_policy_header header;
+	struct policy on_trial = {0};
+
+	if (!next->alarm_count || policy_read(instance, ctx, &header, &on_trial))
+		return;
+	alarms_inherit(next, &on_trial, compiled);
+	policy_clear(&on_trial);
+}
+
+/* The rules still own their slots: the next policy did not reuse the slots of the policy in force,
+ * and limit ids are never reused. */
+int instance_policy_restore(const struct instance *instance, const struct policy *before)
+{
+	struct rl_policy_header header = {0};
+	struct policy next = {0};
+	struct compiled compiled = {0};
+	struct instance settled = *instance;
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_errors errors;
+	struct rl_filters filters;
+	struct rl_set sets[RL_SETS_MAX];
+	int ret = policy_copy(before, &next);
+
+	settled.on_trial = false; /* the policy on trial does not come back */
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	ctx.filters = &filters;
+	ctx.sets = sets;
+	if (!ret)
+		ret = filters_read(instance, &filters);
+	if (!ret)
+		ret = sets_read(instance, sets);
+	if (!ret)
+		ret = policy_header_read(instance, &header);
+	if (!ret)
+		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &errors);
+	if (ret)
+		fail("%s: restoring the previous policy failed: %s", instance->device,
+		     strerror(-ret));
+	else {
+		alarms_inherit_from_trial(instance, &ctx, &next, &compiled);
+		ret = compiled_write(&settled, &compiled, &next);
+	}
+	compiled_clear(&compiled);
+	policy_clear(&next);
+	return ret;
+}
+
+int instance_policy_check(const struct instance *instance, struct policy *next,
+			  const struct policy_source *file)
+{
+	struct compiled compiled = {0};
+	int ret = policy_prepare(instance, next, true, file, &compiled);
+
+	if (!ret)
+		ret = program_widen_check(instance, &compiled);
+	compiled_clear(&compiled);
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Checks and replaces the policy of an instance. */
+#ifndef RLCTL_POLICY_WRITE_H
+#define RLCTL_POLICY_WRITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "kernel/instance/instance.h"
+#include "policy/origin.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* Replaces the policy atomically. On failure the old policy stays in force. `file` names the source
+ * of the rules in errors ("FILE:LINE"), NULL for a command line. Reports. */
+int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const struct policy_source *file);
+
+/* Checks whether instance_policy_write would succeed. Changes nothing. Reports. */
+int instance_policy_check(const struct instance *instance, struct policy *next,
+			  const struct policy_source *file);
+
+/* Replaces the header. Returns when no packet still uses the previous one. Silent. */
+int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
+
+/* Writes the rules to the half that packets do not read, and their comments, and creates the maps
+ * that they need. Silent. */
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
+			 const struct policy *next);
+
+/* Drops what only a policy that does not come back has needed. */
+void policy_in_force_settle(const struct instance *instance);
+/* After a write that failed: drops what the policy in force does not need. */
+void policy_write_undo(const struct instance *instance);
+
+/* Reports why the policy could not be written. */
+int report_write_error(const struct instance *instance, int error);
+
+/* Restores a former policy. Its rules keep their limit ids, and so find their states and counters.
+ * Reports. */
+int instance_policy_restore(const struct instance *instance, const struct policy *before);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads the rules of one prefix, or of all that are for one address, at a cost that does not depend
+ * on the size of the policy.
+ */
+
+#include "kernel/policy/prefix_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/units.h"
+#include "compile/compile.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/comments.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/sets/sets.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+#define READ_RETRIES 100
+
+struct reader {
+	const struct instance *instance;
+	struct compiled compiled; /* of it the header, the extras and the sets */
+	int trie;                 /* -1: none */
+	int index;                /* negative: none, or why it could not be opened */
+	uint64_t now_ns;
+	struct policy *out;
+};
+
+static int reader_open(const struct instance *instance, struct policy *out, struct reader *reader)
+{
+	struct compile_context ctx;
+	int ret;
+
+	instance_compile_context(instance, NULL, &ctx);
+	*reader = (struct reader){.instance = instance,
+				  .trie = -1,
+				  .index = -EBADMSG,
+				  .now_ns = ctx.now_ns,
+				  .out = out};
+	ret = policy_header_read(instance, &reader->compiled.header);
+	if (!ret)
+		ret = extras_read(instance, &reader->compiled);
+	if (!ret)
+		ret = set_groups_read(instance, &reader->compiled);
+	if (!ret && reader->compiled.header.uses & RL_USE_INDEX)
+		reader->index =
+			inner_open(instance, instance->fd.rule_index, reader->compiled.header.half);
+	if (ret || !reader->compiled.header.prefixes)
+		return ret;
+	reader->trie = inner_open(instance, instance->fd.tries, reader->compiled.header.half);
+	return reader->trie < 0 ? reader->trie : 0;
+}
+
+static void reader_close(struct reader *reader)
+{
+	if (reader->trie >= 0)
+		close(reader->trie);
+	compiled_clear(&reader->compiled);
+	if (reader->index >= 0)
+		close(reader->index);
+}
+
+static int range_find(const struct reader *reader, const struct rl_range *range, uint32_t *first,
+		      uint32_t *count)
+{
+	struct rl_index_entry root;
+
+	if (range->match_mode == RL_MATCH_MODE_INDEXED && reader->index < 0)
+		return reader->index;
+	if (range->match_mode == RL_MATCH_MODE_INDEXED &&
+	    bpf_map_lookup_elem(reader->index, &range->first, &root))
+		return -errno;
+	return range_extent(range, &root, first, count) ? 0 : -EBADMSG;
+}
+
+/* *out is to be freed. */
+static int entries_read(const struct reader *reader, const struct rl_range *range,
+			struct rl_rule **out, uint32_t *count)
+{
+	uint32_t first = 0;
+	int ret = 0;
+
+	*out = NULL;
+	*count = 0;
+	if (range->count)
+		ret = range_find(reader, range, &first, count);
+	if (!ret)
+		*out = calloc(*count + 1, sizeof(**out));
+	if (!ret && !*out)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; !ret && i < *count; i++) {
+		uint32_t index = first + i;
+
+		if (bpf_map_lookup_elem(reader->instance->fd.rules, &index, &(*out)[i]))
+			ret = -errno;
+	}
+	return ret;
+}
+
+static int group_read(const struct reader *reader, const struct rl_range *range,
+		      const struct rule *prefix)
+{
+	struct rl_rule *entries;
+	uint32_t count;
+	int ret = entries_read(reader, range, &entries, &count);
+
+	if (!ret)
+		ret = range_decompile(&reader->compiled, prefix, entries, count, reader->now_ns,
+				      reader->out);
+	free(entries);
+	return ret;
+}
+
+static int word_read(const struct reader *reader, enum prefix_kind kind)
+{
+	const struct rl_policy_header *header = &reader->compiled.header;
+
+	return group_read(reader, kind == PREFIX_ANY ? &header->any : &header->device,
+			  &(struct rule){.kind = kind});
+}
+
+/* The set of that number, and the rules for its members. */
+static int set_read(const struct reader *reader, uint32_t id)
+{
+	const struct rl_set_groups *groups = reader->compiled.groups;
+	struct rule prefix = {.kind = PREFIX_SET};
+	struct policy_set set;
+	int ret;
+
+	set_decompile(&groups->words[id], id, &set);
+	memcpy(prefix.set, set.name, sizeof(prefix.set));
+	ret = policy_set_put(reader->out, &set);
+	if (ret || !(groups->prefixes >> id & 1))
+		return ret;
+	return group_read(reader, &groups->range[id], &prefix);
+}
+
+/* All sets, or that of this name. */
+static int sets_of_policy_read(const struct reader *reader, const char *name)
+{
+	const struct rl_set_groups *groups = reader->compiled.groups;
+	int ret = 0;
+
+	for (uint32_t id = 0; !ret && groups && id < RL_SETS_MAX; id++)
+		if (groups->defined >> id & 1 && (!name || !strcmp(name, groups->words[id].name)))
+			ret = set_read(reader, id);
+	return ret;
+}
+
+/* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
+static int trie_lookup(const struct reader *reader, const struct rl_prefix_key *key,
+		       struct rl_prefix_value *out)
+{
+	if (reader->trie < 0)
+		return -ENOENT;
+	return bpf_map_lookup_elem(reader->trie, key, out) ? -errno : 0;
+}
+
+static int value_read(const struct reader *reader, const struct rl_prefix_key *key,
+		      const struct rl_prefix_value *value)
+{
+	struct compiled_prefix prefix = {.key = *key, .value = *value};
+	struct rl_rule *entries;
+	uint32_t count;
+	int ret = entries_read(reader, &value->range, &entries, &count);
+
+	if (!ret)
+		ret = prefix_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
+				       reader->out);
+	free(entries);
+	return ret;
+}
+
+/* 1 if the trie has the prefix. */
+static int prefix_read(const struct reader *reader, const struct rule *prefix)
+{
+	struct rl_prefix_value value;
+	struct rl_prefix_key key;
+	int ret;
+
+	if (prefix->kind == PREFIX_SET)
+		return sets_of_policy_read(reader, prefix->set);
+	if (prefix->kind != PREFIX_ADDR)
+		return word_read(reader, prefix->kind);
+	prefix_key_compile(prefix, &key);
+	ret = trie_lookup(reader, &key, &value);
+	if (ret == -ENOENT || (!ret && value.len != key.len))
+		return 0;
+	if (!ret)
+		ret = value_read(reader, &key, &value);
+	return ret ? ret : 1;
+}
+
+/* Reads every prefix that holds the address. */
+static int around_read(const struct reader *reader, const uint8_t addr[16])
+{
+	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
+	struct rl_prefix_value value;
+	struct rl_prefix_key key;
+	int ret;
+
+	memcpy(prefix.addr, addr, sizeof(prefix.addr));
+	prefix_key_compile(&prefix, &key);
+	while (!(ret = trie_lookup(reader, &key, &value))) {
+		key.len = value.len;
+		prefix_mask(key.addr, addr, key.len - RL_FAMILY_BITS);
+		ret = value_read(reader, &key, &value);
+		if (ret || key.len == RL_FAMILY_BITS)
+			return ret;
+		key.len--;
+	}
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int address_read(const struct reader *reader, const uint8_t addr[16])
+{
+	int ret = word_read(reader, PREFIX_DEVICE);
+
+	if (!ret)
+		ret = word_read(reader, PREFIX_ANY);
+	if (!ret)
+		ret = sets_of_policy_read(reader, NULL);
+	return ret ? ret : around_read(reader, addr);
+}
+
+/* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
+int instance_address_read(const struct instance *instance, const uint8_t addr[16],
+			  struct policy *out)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
+		struct rl_policy_header after;
+		struct reader reader;
+		uint64_t written;
+
+		ret = reader_open(instance, out, &reader);
+		if (!ret)
+			ret = address_read(&reader, addr);
+		written = reader.compiled.header.written;
+		reader_close(&reader);
+		if (!policy_header_read(instance, &after) && after.written != written) {
+			policy_clear(out);
+			ret = -EAGAIN;
+		}
+	}
+	if (ret == -ENOENT) /* no policy was written yet */
+		ret = 0;
+	if (!ret)
+		ret = comments_read(instance, out);
+	if (ret < 0) {
+		policy_clear(out);
+		report_read_error(instance, ret);
+	}
+	policy_sort(out, NULL);
+	return ret < 0 ? ret : 0;
+}
+
+int prefix_rules_read(const struct instance *instance, const struct rule *prefix,
+		      struct policy *out, struct rl_policy_header *header)
+{
+	struct reader reader;
+	int ret = reader_open(instance, out, &reader);
+
+	if (!ret)
+		ret = prefix_read(&reader, prefix);
+	*header = reader.compiled.header;
+	reader_close(&reader);
+	policy_sort(out, NULL);
+	return ret;
+}
+
+int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
+			 struct policy *out)
+{
+	struct rl_policy_header header;
+	int ret = prefix_rules_read(instance, prefix, out, &header);
+
+	if (ret == -ENOENT)
+		ret = 0;
+	if (ret >= 0)
+		ret = comments_read(instance, out);
+	if (ret < 0) {
+		policy_clear(out);
+		report_read_error(instance, ret);
+		return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes the rules of one prefix in place, at a cost that does not depend on the size of
+ * the policy.
+ *
+ * New rules are written after those in force, where packets do not read. Then the trie's element is
+ * replaced, which is atomic, and the generation is increased, which voids what packets have cached.
+ * Between these two steps a packet sees the old or the new rules, depending on whether its address
+ * is cached, but never a mixture. If the process is killed there, cached addresses keep the old
+ * rules until the next change. The other fields of the header are written first, so that they
+ * always cover what the trie holds.
+ *
+ * `any` and `device` are part of the header, which is replaced as a whole for them.
+ */
+
+#include "kernel/policy/prefix_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/units.h"
+#include "compile/compile.h"
+#include "kernel/attach/program_fit.h"
+#include "kernel/attach/qdisc.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/instance/change.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/guide.h"
+#include "kernel/maps/lru.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/comments.h"
+#include "kernel/policy/header_in_force.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/policy_write.h"
+#include "kernel/policy/prefix_read.h"
+#include "policy/policy.h"
+
+struct change {
+	const struct instance *instance;
+	const struct rule *prefix;
+	struct policy *next;
+	struct compiled compiled;
+};
+
+/* Writes all fields that are also correct while the trie still has the old element. */
+static void header_widen(struct rl_policy_header *live, const struct rl_policy_header *next)
+{
+	live->next_limit_id = next->next_limit_id;
+	live->next_counter_id = next->next_counter_id;
+	live->next_comment_id = next->next_comment_id;
+	live->rules = next->rules;
+	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
+	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->shortest6, next->shortest6, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->uses, next->uses, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->refusal_class.ipv6, next->refusal_class.ipv6, __ATOMIC_RELEASE);
+	if (next->prefixes > live->prefixes)
+		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
+}
+
+static int element_exchange(const struct change *change)
+{
+	const struct compiled *compiled = &change->compiled;
+	const struct instance *instance = change->instance;
+	int fd = inner_open(instance, instance->fd.tries, compiled->header.half);
+	struct rl_prefix_key key;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	prefix_key_compile(change->prefix, &key);
+	ret = compiled->prefix_count ? prefix_guide_extend(instance, compiled->header.half, &key)
+				     : 0;
+	if (!ret && compiled->prefix_count)
+		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY) ? -errno
+											   : 0;
+	else if (!ret)
+		ret = bpf_map_delete_elem(fd, &key) ? -errno : 0;
+	close(fd);
+	if (ret == -ENOSPC) /* created before --prefixes was raised */
+		ret = -EAGAIN;
+	return ret == -ENOENT && !compiled->prefix_count ? 0 : ret;
+}
+
+static int change_in_place(const struct change *change)
+{
+	const struct rl_policy_header *next = &change->compiled.header;
+	struct rl_policy_header *live = header_in_force_map(change->instance);
+	int ret;
+
+	if (!live)
+		return -EAGAIN;
+	header_widen(live, next);
+	ret = element_exchange(change);
+	if (!ret)
+		ret = packets_loads_order();
+	if (!ret) {
+		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
+		__atomic_store_n(&live->generation, next->generation, __ATOMIC_RELEASE);
+	}
+	munmap(live, sizeof(*live));
+	return ret;
+}
+
+/* Compiles the new rules of the prefix and reads the current ones; -EAGAIN if the whole policy must
+ * be rewritten. */
+static int change_compile(struct change *change, struct policy *current)
+{
+	struct policy_context text;
+	struct compile_context ctx;
+	struct rl_policy_header header;
+	bool trie_has;
+	int ret = prefix_rules_read(change->instance, change->prefix, current, &header);
+
+	if (ret < 0)
+		return ret == -ENOENT ? -EAGAIN : ret; /* no policy was written yet */
+	trie_has = ret;
+	ret = comments_read(change->instance, current);
+	if (ret < 0)
+		return ret;
+	instance_context(change->instance, &text);
+	instance_compile_context(change->instance, &text, &ctx);
+	return prefix_compile(change->prefix, trie_has, change->next, current, &header, &ctx,
+			      &change->compiled);
+}
+
+static int change_put(struct change *change)
+{
+	const struct instance *instance = change->instance;
+	int ret = program_widen(instance, &change->compiled);
+
+	if (ret)
+		return ret;
+	ret = compiled_rules_write(instance, &change->compiled, change->next);
+	if (!ret && change->prefix->kind == PREFIX_ADDR)
+		ret = change_in_place(change);
+	else if (!ret)
+		ret = policy_header_swap(instance, &change->compiled.header);
+	return ret && ret != -EAGAIN ? report_write_error(instance, ret) : ret;
+}
+
+static int change_write(struct change *change)
+{
+	int ret = change_put(change);
+
+	if (ret && ret != -EAGAIN) /* then the whole policy is written */
+		policy_write_undo(change->instance);
+	return ret;
+}
+
+/* The whole policy after the change. */
+static int whole_read(const struct instance *instance, const struct rule *prefix,
+		      const struct policy *next, struct policy *out)
+{
+	int ret = instance_policy_read(instance, out);
+
+	if (ret)
+		return ret;
+	ret = policy_prefix_replace(out, prefix, next);
+	return ret ? report_write_error(instance, ret) : 0;
+}
+
+static int whole_write(const struct change *change)
+{
+	struct policy whole = {0};
+	int ret = whole_read(change->instance, change->prefix, change->next, &whole);
+
+	if (!ret)
+		ret = instance_policy_write(change->instance, &whole, false, NULL);
+	policy_clear(&whole);
+	return ret;
+}
+
+int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next)
+{
+	struct policy whole = {0};
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = whole_read(instance, prefix, next, &whole);
+	if (!ret)
+		ret = instance_policy_check(instance, &whole, NULL);
+	policy_clear(&whole);
+	return ret;
+}
+
+int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next)
+{
+	struct change change = {.instance = instance, .prefix = prefix, .next = next};
+	struct policy current = {0};
+	int ret = trial_refuse(instance);
+
+	if (ret)
+		return ret;
+	ret = change_compile(&change, &current);
+	if (!ret)
+		ret = change_write(&change);
+	else if (ret != -EAGAIN && ret != -EINVAL)
+		report_read_error(instance, ret);
+	if (!ret) {
+		comments_remove(instance, &current, next);
+		lru_notes(instance, &current, next);
+		instance_change_tell(instance, CHANGE_RULES, next->count, NULL);
+	}
+	if (ret == -EAGAIN)
+		ret = whole_write(&change);
+	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)
+		fq_missing_note(instance, next);
+	compiled_clear(&change.compiled);
+	policy_clear(&current);
+	return ret;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The rate of the answers that the program sends itself, and the addresses of the device.
+ * bpf/answer/answer.h describes how packets use them. */
+#ifndef RLCTL_ANSWERS_H
+#define RLCTL_ANSWERS_H
+
+#include <linux/if_ether.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/instance/instance.h"
+
+struct rlctl_bpf;
+
+/* Sets the program's constants, before it is loaded. */
+void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info);
+/* Makes the map unless there is one, and writes the addresses as they are now. */
+int answers_make(const struct instance *instance);
+/* Has the device, or one on top of it, an address that is not written? That is one of them. Silent.
+ */
+bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN]);
+
+#endif

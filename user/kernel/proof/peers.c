@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Each instance that needs the filter has a pin of each link by which it is fed: the programs stay
+ * as long as one of them needs them, wherever a process is killed.
+ *
+ * The filter is fed when the programs are attached, every instance that shares it has their links,
+ * and the sockets that were there before are noted; then `fed` is set, last of all. Whoever finds
+ * that something of it is missing takes `fed` back first, and makes all anew. All that was counted
+ * before stays counted. A question is noted whether the filter is fed or not.
+ *
+ * Sockets that were there before are listed after the programs are attached, so that none is
+ * missed in between, and twice, because a list may miss a socket while others leave its chain. A
+ * UDP socket is missed if its connect() began before the programs were attached and stood still
+ * until after the second list.
+ */
+
+#include "kernel/proof/peers.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "algorithm/peers.h"
+#include "base/privilege.h"
+#include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/shared_table.h"
+#include "kernel/proof/cgroup.h"
+#include "kernel/proof/tcp_sockets.h"
+#include "peers.skel.h"
+
+static const struct shared_table kind = SHARED_TABLE("rlctl_peers", peers, struct rl_peers);
+
+/* The filter of an instance, mapped. */
+struct filter {
+	struct rl_peers *table;
+	int fd;
+	uint32_t id;
+};
+
+static int filter_open(const struct instance *instance, struct filter *out)
+{
+	int fd = shared_table_open(instance, &kind);
+	int ret = fd < 0 ? fd : map_id(fd, &out->id);
+	void *table = MAP_FAILED;
+
+	if (!ret) {
+		table = mmap(NULL, sizeof(*out->table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		ret = table == MAP_FAILED ? -errno : 0;
+	}
+	out->table = table;
+	out->fd = fd;
+	if (ret && fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static void filter_close(struct filter *filter)
+{
+	munmap(filter->table, sizeof(*filter->table));
+	close(filter->fd);
+}
+
+static void fed_set(const struct filter *filter, uint32_t fed)
+{
+	if (filter->table->fed != fed)
+		__atomic_store_n(&filter->table->fed, fed, __ATOMIC_SEQ_CST);
+}
+
+/* ---- links */
+
+/* In this order: a hook that takes away is there before those that note. */
+#define LINKS(X) X(udp_close) X(udp4) X(udp6) X(tcp)
+
+enum link {
+#define LINK_ID(name) LINK_##name,
+	LINKS(LINK_ID)
+#undef LINK_ID
+		LINK_COUNT
+};
+
+static const char *const link_names[] = {
+#define LINK_PIN(name) "peers-" #name,
+	LINKS(LINK_PIN)
+#undef LINK_PIN
+};
+
+static bool link_is_attached(int fd)
+{
+	struct bpf_link_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(fd, &info, &size) && info.type == BPF_LINK_TYPE_CGROUP &&
+	       info.cgroup.cgroup_id;
+}
+
+static void links_close(const int links[LINK_COUNT])
+{
+	for (size_t i = 0; i < LINK_COUNT; i++)
+		if (links[i] >= 0)
+			close(links[i]);
+}
+
+/* Those pinned among the pins of an instance. -ENOENT: one is missing, or detached. */
+static int links_open(const char *path, int links[LINK_COUNT])
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < LINK_COUNT; i++) {
+		links[i] = whole ? pin_open_at(path, link_names[i], true) : -1;
+		whole = whole && links[i] >= 0 && link_is_attached(links[i]);
+	}
+	if (whole)
+		return 0;
+	links_close(links);
+	return -ENOENT;
+}
+
+static bool links_are_there(const char *path)
+{
+	int links[LINK_COUNT];
+	int ret = links_open(path, links);
+
+	if (!ret)
+		links_close(links);
+	return !ret;
+}
+
+static void link_pin_path(const char *path, size_t link, char out[INSTANCE_PATH_MAX + 32])
+{
+	snprintf(out, INSTANCE_PATH_MAX + 32, "%s/%s", path, link_names[link]);
+}
+
+static void links_unpin(const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+
+	for (size_t i = 0; i < LINK_COUNT; i++) {
+		link_pin_path(path, i, pin);
+		unlink(pin);
+	}
+}
+
+/* In the place of those that are there. */
+static int links_pin(const char *path, const int links[LINK_COUNT])
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+
+	links_unpin(path);
+	for (size_t i = 0; i < LINK_COUNT; i++) {
+		link_pin_path(path, i, pin);
+		if (bpf_obj_pin(links[i], pin))
+			return -errno;
+	}
+	return 0;
+}
+
+/* ---- others that share it */
+
+struct sharing {
+	const struct filter *filter;
+	int *links;
+};
+
+static bool shares(const char *path, const char *device, const struct filter *filter)
+{
+	int fd = shared_table_open_at(path, device, &kind);
+	uint32_t id = 0;
+
+	if (fd < 0)
+		return false;
+	if (map_id(fd, &id))
+		id = 0;
+	close(fd);
+	return id == filter->id;
+}
+
+static int others_links(const char *path, const char *device, void *arg)
+{
+	const struct sharing *sharing = arg;
+
+	return shares(path, device, sharing->filter) ? links_open(path, sharing->links) : -ENOENT;
+}
+
+static int others_pin(const char *path, const char *device, void *arg)
+{
+	const struct sharing *sharing = arg;
+	int ret = shares(path, device, sharing->filter) ? links_pin(path, sharing->links) : 0;
+
+	return ret ? ret : -ENOENT; /* and on to the next */
+}
+
+/* ---- sockets that were there before */
+
+static void seed_put(const struct flow *flow, uint32_t inode, void *arg)
+{
+	const struct filter *filter = arg;
+	struct timespec now;
+	struct peers_key key;
+	__u64 address[2];
+
+	(void)inode;
+	memcpy(address, flow->src, sizeof(address));
+	key = peers_key_of(filter->table->seed, address_is_mapped(address), address);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	peers_note(filter->table, key, peers_time(now.tv_sec * 1000000000ull + now.tv_nsec),
+		   PEERS_STICK);
+}
+
+/* In between, a connect() that is under way gets the time to come to its end. */
+static int seeds_put(struct filter *filter)
+{
+	int ret = peer_sockets_read(seed_put, filter);
+
+	if (ret)
+		return ret;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return peer_sockets_read(seed_put, filter);
+}
+
+/* ---- feeding */
+
+static int netns_cookie_read(__u64 *out)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+	socklen_t size = sizeof(*out);
+
+	if (fd < 0)
+		return -errno;
+	ret = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int programs_load(const struct filter *filter, struct peers_bpf **out)
+{
+	struct peers_bpf *skel = peers_bpf__open();
+	__u64 cookie = 0;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = netns_cookie_read(&cookie);
+	skel->rodata->netns_cookie = cookie;
+	if (!ret)
+		ret = bpf_map__reuse_fd(skel->maps.filter, filter->fd);
+	if (!ret)
+		ret = peers_bpf__load(skel);
+	if (ret)
+		peers_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
+static int link_make(const struct bpf_program *program, int cgroup, int *out)
+{
+	int fd = bpf_link_create(bpf_program__fd(program), cgroup,
+				 bpf_program__expected_attach_type(program), NULL);
+
+	*out = fd < 0 ? -1 : fd;
+	return fd < 0 ? -errno : 0;
+}
+
+static int links_make(const struct filter *filter, int cgroup, int links[LINK_COUNT])
+{
+	struct peers_bpf *skel = NULL;
+	int ret = programs_load(filter, &skel);
+
+#define LINK_MAKE(name) \
+	ret = ret ?: link_make(skel->progs.rlctl_##name, cgroup, &links[LINK_##name]);
+	LINKS(LINK_MAKE)
+#undef LINK_MAKE
+	peers_bpf__destroy(skel);
+	return ret;
+}
+
+/* All that share it get the links, so that it is fed as long as any of them is there. */
+static int links_share(const struct instance *instance, const struct filter *filter,
+		       int links[LINK_COUNT])
+{
+	struct sharing sharing = {filter, links};
+	int ret = links_pin(instance->path, links);
+
+	if (!ret)
+		ret = shared_others(instance, others_pin, &sharing);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int feed_anew(const struct instance *instance, struct filter *filter)
+{
+	int links[LINK_COUNT], cgroup = cgroup_root_open(), ret;
+
+	memset(links, 0xff, sizeof(links)); /* -1 */
+	ret = cgroup < 0 ? cgroup : links_make(filter, cgroup, links);
+	if (!ret)
+		ret = links_share(instance, filter, links);
+	if (!ret)
+		ret = seeds_put(filter);
+	links_close(links);
+	if (cgroup >= 0)
+		close(cgroup);
+	return ret;
+}
+
+static bool is_whole(const struct instance *instance, const struct filter *filter)
+{
+	return filter->table->fed && links_are_there(instance->path);
+}
+
+static int others_take(const struct instance *instance, const struct filter *filter)
+{
+	int links[LINK_COUNT], ret;
+	struct sharing sharing = {filter, links};
+
+	if (!filter->table->fed || shared_others(instance, others_links, &sharing))
+		return -ENOENT;
+	ret = links_pin(instance->path, links);
+	links_close(links);
+	return ret;
+}
+
+/* Call with the lock of all. Links that are left from an attempt that failed feed it no less, but
+ * nobody needs them. */
+static void feed(const struct instance *instance, struct filter *filter)
+{
+	uint32_t raised;
+	bool may, fed;
+
+	if (is_whole(instance, filter))
+		return;
+	may = privileges_raise(PRIVILEGES_PROGRAM, &raised);
+	if (!others_take(instance, filter)) {
+		privileges_lower(raised);
+		return;
+	}
+	fed_set(filter, 0);
+	fed = may && !feed_anew(instance, filter);
+	if (fed)
+		fed_set(filter, 1);
+	else
+		links_unpin(instance->path);
+	privileges_lower(raised);
+}
+
+static int feed_locked(const struct instance *instance, struct filter *filter)
+{
+	int lock = shared_lock(instance);
+
+	if (lock < 0)
+		return lock;
+	feed(instance, filter);
+	pins_unlock(lock);
+	return 0;
+}
+
+int peers_make(const struct instance *instance)
+{
+	struct filter filter;
+	int ret = shared_table_make(instance, &kind);
+
+	if (ret || !instance->path[0])
+		return ret;
+	ret = filter_open(instance, &filter);
+	if (ret)
+		return ret;
+	if (!is_whole(instance, &filter))
+		ret = feed_locked(instance, &filter);
+	filter_close(&filter);
+	return ret;
+}
+
+/* The links go first: those of another filter must not be taken for those of the next. */
+void peers_drop(const struct instance *instance)
+{
+	if (instance->path[0])
+		links_unpin(instance->path);
+	inner_drop(instance, instance->fd.peers, 0);
+}
+
+int peers_fed(const struct instance *instance)
+{
+	int fd = shared_table_open(instance, &kind), ret;
+	struct rl_peers *table;
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return fd;
+	table = malloc(sizeof(*table));
+	ret = !table ? -ENOMEM : bpf_map_lookup_elem(fd, &zero, table) ? -errno : table->fed != 0;
+	free(table);
+	close(fd);
+	return ret;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files are read into memory at once: a mapping of one that shrinks would end this process. A file
+ * that changes meanwhile is read again, and one that keeps changing is left alone.
+ */
+#include "kernel/sets/set_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file_link.h"
+#include "base/units.h"
+#include "policy/member_file.h"
+
+#define TRIES         5
+#define DATABASE_SIZE (1ull << 30)
+#define SETTLE_NS \
+	(50 * NS_PER_MS) /* a file that was written to so lately may be written to again */
+
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+	while (*text)
+		hash = (hash ^ (unsigned char)*text++) * 0x100000001b3ull;
+	return hash;
+}
+
+static struct set_stamp stamp_of(const struct rl_set_words *words, const struct stat *file)
+{
+	uint64_t of = text_hash(
+		text_hash(words->shortest[0] | words->shortest[1] << 8, words->path), words->pick);
+	uint64_t taken = of ^ file->st_dev ^ words->timeout_ns;
+
+	return (struct set_stamp){
+		.time_ns = (uint64_t)file->st_mtim.tv_sec * NS_PER_SECOND +
+			   (uint64_t)file->st_mtim.tv_nsec,
+		.size = file->st_size,
+		.inode = file->st_ino ^ taken << 20,
+		.words = of ^ of >> 32,
+	};
+}
+
+int set_stamp_get(const struct rl_set_words *words, struct set_stamp *out)
+{
+	struct stat file;
+
+	if (stat(words->path, &file))
+		return -errno;
+	*out = stamp_of(words, &file);
+	return 0;
+}
+
+/* All of it. -ESTALE: it has become shorter. */
+static int text_read(int fd, char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		ssize_t n = pread(fd, text + at, size - at, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ESTALE;
+		at += n;
+	}
+	return 0;
+}
+
+/* Is it the same file, unchanged, and has been so for a moment? */
+static bool is_settled(const char *path, const struct stat *before)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t changed = (uint64_t)before->st_mtim.tv_sec * NS_PER_SECOND +
+			   (uint64_t)before->st_mtim.tv_nsec;
+	struct stat after;
+
+	return !stat(path, &after) && after.st_ino == before->st_ino &&
+	       after.st_dev == before->st_dev && after.st_size == before->st_size &&
+	       after.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       after.st_mtim.tv_nsec == before->st_mtim.tv_nsec &&
+	       (now < changed || now - changed >= SETTLE_NS);
+}
+
+static int kind_check(const struct stat *file, uint64_t size_max)
+{
+	if (!S_ISREG(file->st_mode))
+		return -EINVAL;
+	return (uint64_t)file->st_size > size_max ? -EFBIG : 0;
+}
+
+/* Once. -ESTALE: it was changed meanwhile. */
+static int file_read(const char *path, uint64_t size_max, char **text, struct stat *file)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret;
+
+	*text = NULL;
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, file) ? -errno : kind_check(file, size_max);
+	if (!ret && link_is_foreign(path, file))
+		ret = -ELOOP;
+	if (!ret)
+		*text = malloc(file->st_size + 1);
+	if (!ret)
+		ret = *text ? text_read(fd, *text, file->st_size) : -ENOMEM;
+	if (!ret && !is_settled(path, file))
+		ret = -ESTALE;
+	if (ret) {
+		free(*text);
+		*text = NULL;
+	}
+	close(fd);
+	return ret;
+}
+
+static const char *why_not(int error, uint64_t size_max)
+{
+	static char text[160];
+
+	switch (error) {
+	case -ESTALE:
+		return "it keeps changing: write a new file beside it, then rename that";
+	case -EINVAL:
+		return "it is not a file";
+	case -ELOOP:
+		return "symbolic link of another user to a file that is not theirs, or too many "
+		       "links: name the file itself";
+	case -EFBIG:
+		snprintf(text, sizeof(text),
+			 "it is larger than %llu MiB, so much can no set of this max hold",
+			 (unsigned long long)size_max >> 20);
+		return text;
+	default:
+		return strerror(-error);
+	}
+}
+
+const char *set_file_read(const struct rl_set_words *words, char **text, size_t *size,
+			  struct set_stamp *stamp)
+{
+	const struct timespec pause = {.tv_nsec = SETTLE_NS};
+	uint64_t size_max =
+		words->source == RL_SET_MMDB ? DATABASE_SIZE : MEMBER_FILE_SIZE(words->max);
+	struct stat file;
+	int ret = -ESTALE;
+
+	for (int i = 0; ret == -ESTALE && i < TRIES; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		ret = file_read(words->path, size_max, text, &file);
+	}
+	if (ret)
+		return why_not(ret, size_max);
+	*size = file.st_size;
+	*stamp = stamp_of(words, &file);
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The members that the sets of an instance have now, for questions about rules (level.h). */
+#ifndef RLCTL_SET_LIVE_H
+#define RLCTL_SET_LIVE_H
+
+#include "kernel/sets/sets.h"
+#include "policy/level.h"
+
+struct set_live {
+	struct set_session session;
+	struct set_members members; /* to be passed on; of an instance without sets it knows none */
+	bool open;
+};
+
+/* Reports; then nothing is known of any set. */
+void set_live_open(const struct instance *instance, struct set_live *out);
+void set_live_close(struct set_live *live);
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A session with the members of an instance's sets: the table's pages are elements of the map
+ * `members`, its layout is mapped, and what is known of each set is read first and written at the
+ * end.
+ */
+#include "kernel/sets/sets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "algorithm/member_hash.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "kernel/device/cpus.h"
+#include "kernel/instance/change.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/header_in_force.h"
+
+int sets_read(const struct instance *instance, struct rl_set out[RL_SETS_MAX])
+{
+	int fd = inner_open(instance, instance->fd.sets, 0), ret = 0;
+
+	memset(out, 0, RL_SETS_MAX * sizeof(*out));
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
+		ret = bpf_map_lookup_elem(fd, &i, &out[i]) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* ---- pages */
+
+/* The kernel keeps some free elements for each CPU, and refills them in the background. */
+#define WRITE_RETRIES 50
+#define RETRY_NS      200000
+
+static int page_read(void *arg, const struct rl_member_key *key, union rl_member_page *page)
+{
+	const struct set_session *session = arg;
+
+	return bpf_map_lookup_elem(session->members_fd, key, page) ? -errno : 0;
+}
+
+static int page_write(void *arg, const struct rl_member_key *key, const union rl_member_page *page)
+{
+	const struct set_session *session = arg;
+	const struct timespec pause = {.tv_nsec = RETRY_NS};
+	int ret = -ENOMEM;
+
+	for (int i = 0; (ret == -ENOMEM || ret == -EBUSY) && i < WRITE_RETRIES; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		ret = bpf_map_update_elem(session->members_fd, key, page, BPF_ANY) ? -errno : 0;
+	}
+	return ret;
+}
+
+static int page_remove(void *arg, const struct rl_member_key *key)
+{
+	const struct set_session *session = arg;
+
+	return bpf_map_delete_elem(session->members_fd, key) ? -errno : 0;
+}
+
+/* ---- sessions */
+
+static void layout_refresh(void *arg)
+{
+	const struct set_session *session = arg;
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(session->layout_fd, &zero, session->table.layout);
+}
+
+/* The kernel maps nothing for descriptors that are for reading only. */
+static int layout_copy(struct set_session *session)
+{
+	uint32_t zero = 0;
+
+	session->table.layout = calloc(1, sizeof(*session->table.layout));
+	if (!session->table.layout)
+		return -ENOMEM;
+	session->table.store.refresh = layout_refresh;
+	return bpf_map_lookup_elem(session->layout_fd, &zero, session->table.layout) ? -errno : 0;
+}
+
+static int layout_map(struct set_session *session)
+{
+	void *layout = mmap(NULL, sizeof(struct rl_member_layout), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, session->layout_fd, 0);
+
+	if (layout == MAP_FAILED)
+		return -errno;
+	session->table.layout = layout;
+	return 0;
+}
+
+/* A writer that was killed may have changed members without making packets ask anew. */
+static int session_begin(struct set_session *session)
+{
+	int ret = layout_map(session);
+
+	if (ret)
+		return ret;
+	session->published = session->table.layout->changes - session->table.layout->writing;
+	return member_table_begin(&session->table);
+}
+
+static int session_open(struct set_session *session)
+{
+	const struct instance *instance = session->instance;
+	int ret = sets_read(instance, session->sets);
+
+	if (ret)
+		return ret;
+	session->sets_fd = inner_open(instance, instance->fd.sets, 0);
+	if (session->sets_fd < 0)
+		return session->sets_fd;
+	session->members_fd = inner_open(instance, instance->fd.members, 0);
+	if (session->members_fd < 0)
+		return session->members_fd;
+	session->layout_fd = inner_open(instance, instance->fd.member_layout, 0);
+	if (session->layout_fd < 0)
+		return session->layout_fd;
+	return session->writes ? session_begin(session) : layout_copy(session);
+}
+
+static void session_free(struct set_session *session)
+{
+	if (session->table.layout && session->writes)
+		munmap(session->table.layout, sizeof(*session->table.layout));
+	else
+		free(session->table.layout);
+	if (session->layout_fd >= 0)
+		close(session->layout_fd);
+	if (session->members_fd >= 0)
+		close(session->members_fd);
+	if (session->sets_fd >= 0)
+		close(session->sets_fd);
+}
+
+static int report_error(const struct instance *instance, int error)
+{
+	const char *why = strerror(-error);
+
+	if (error == -E2BIG)
+		why = "the table of members is full";
+	else if (error == -ESTALE)
+		why = "it was detached meanwhile";
+	fail("%s: the members of its sets could not be reached: %s", instance->device, why);
+	return error;
+}
+
+uint64_t set_clock(const struct instance *instance)
+{
+	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+int set_session_open(const struct instance *instance, bool writes, struct set_session *out)
+{
+	int ret;
+
+	*out = (struct set_session){
+		.instance = instance,
+		.table = {.store = {.read = page_read,
+				    .write = page_write,
+				    .remove = page_remove,
+				    .arg = out},
+			  .sets = out->sets,
+			  .seed = {instance->info.hot_seed[0], instance->info.hot_seed[1]},
+			  .now = member_time(set_clock(instance))},
+		.members_fd = -1,
+		.sets_fd = -1,
+		.layout_fd = -1,
+		.writes = writes,
+	};
+	ret = session_open(out);
+	for (int i = 0; !ret && i < RL_SETS_MAX; i++)
+		out->refused[i] = out->sets[i].refused;
+	if (!ret)
+		return 0;
+	session_free(out);
+	return ret == -ENOENT ? ret : report_error(instance, ret);
+}
+
+int set_session_publish(struct set_session *session)
+{
+	session->published = session->table.layout->changes;
+	session->table.now = member_time(set_clock(session->instance));
+	return policy_generation_add(session->instance);
+}
+
+static int sets_keep(struct set_session *session)
+{
+	struct rl_set before[RL_SETS_MAX];
+	int ret = sets_read(session->instance, before);
+
+	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
+		if (memcmp(&before[i], &session->sets[i], sizeof(before[i])))
+			ret = bpf_map_update_elem(session->sets_fd, &i, &session->sets[i], BPF_ANY)
+				      ? -errno
+				      : 0;
+	return ret;
+}
+
+/* The next writer makes up for what is not kept or published: `writing` says so. */
+static int session_end(struct set_session *session)
+{
+	int ret = sets_keep(session);
+
+	if (!ret && session->published != session->table.layout->changes)
+		ret = set_session_publish(session);
+	if (ret)
+		return report_error(session->instance, ret);
+	member_table_end(&session->table);
+	return 0;
+}
+
+static void full_tell(const struct set_session *session)
+{
+	for (int i = 0; i < RL_SETS_MAX; i++) {
+		const struct rl_set *set = &session->sets[i];
+
+		if (*set->name && set->refused > session->refused[i])
+			instance_change_tell(session->instance, CHANGE_SET_FULL,
+					     set->refused - session->refused[i], set->name);
+	}
+}
+
+int set_session_close(struct set_session *session)
+{
+	int ret = session->writes ? session_end(session) : 0;
+
+	if (session->writes && !ret)
+		full_tell(session);
+	session_free(session);
+	return ret;
+}
+
+int set_session_find(const struct set_session *session, const char *name)
+{
+	for (int i = 0; i < RL_SETS_MAX; i++)
+		if (!strcmp(session->sets[i].name, name))
+			return i;
+	return -ENOENT;
+}
+
+/* ---- packets of members */
+
+int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out)
+{
+	int fd = inner_open(instance, instance->fd.set_counts, 0), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = percpu_sum(fd, set, (uint64_t *)out, sizeof(*out) / sizeof(uint64_t));
+	close(fd);
+	return ret;
+}
+
+int set_matched_clear(const struct instance *instance, uint32_t set)
+{
+	int fd = inner_open(instance, instance->fd.set_counts, 0), cpus = cpus_possible(), ret;
+	struct rl_amount *zero;
+
+	if (fd < 0)
+		return fd;
+	zero = cpus > 0 ? calloc(cpus, sizeof(*zero)) : NULL;
+	ret = zero ? 0 : -ENOMEM;
+	if (!ret && bpf_map_update_elem(fd, &set, zero, BPF_ANY))
+		ret = -errno;
+	free(zero);
+	close(fd);
+	return ret;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The sets of an instance: what the policy says of them, and their members. */
+#ifndef RLCTL_KERNEL_SETS_H
+#define RLCTL_KERNEL_SETS_H
+
+#include "compile/compiled.h"
+#include "compile/member_table.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
+
+/* ---- with a policy: policy_write.c, replace.c, trial.c */
+
+/* All sets in the kernel by number, all zero if there are none; RL_SETS_MAX elements. */
+int sets_read(const struct instance *instance, struct rl_set out[RL_SETS_MAX]);
+
+/* Reads out->groups of the policy whose header is in *out; none if it has no set. */
+int set_groups_read(const struct instance *instance, struct compiled *out);
+
+/* Makes the maps of sets unless they are there, with room for the members of all; members of sets
+ * that are there already stay. Then writes the groups for the half of this policy. */
+int sets_write(const struct instance *instance, const struct compiled *compiled);
+
+/* Once a policy is in force: notes what it says of its sets. The sets of no policy are forgotten
+ * with their members; without any set the maps are dropped. */
+int sets_settle(const struct instance *instance, const struct rl_set_groups *in_force);
+
+/* ---- members */
+
+struct set_session {
+	const struct instance *instance;
+	struct member_table table;
+	struct rl_set sets[RL_SETS_MAX];
+	int members_fd, sets_fd, layout_fd;
+	bool writes;                   /* the table's layout is mapped; readers have a copy */
+	uint64_t refused[RL_SETS_MAX]; /* of each set when the session was opened */
+	uint32_t published; /* table.layout->changes when packets were last made to ask anew */
+};
+
+/* To change members, the instance is open for writing (under its lock). -ENOENT: the policy has no
+ * set. Reports other errors. */
+int set_session_open(const struct instance *instance, bool writes, struct set_session *out);
+
+/* Writes the descriptors, and makes packets ask anew if anything has changed: what is cached of
+ * addresses is void. */
+int set_session_close(struct set_session *session);
+
+/* Makes packets ask anew at once, in the middle of a long session, and takes the time anew. */
+int set_session_publish(struct set_session *session);
+
+/* CLOCK_MONOTONIC, or the time of a simulation. */
+uint64_t set_clock(const struct instance *instance);
+
+/* The number of the set of that name; -ENOENT. */
+int set_session_find(const struct set_session *session, const char *name);
+
+/* Packets and bytes of all CPUs that members of the set sent (or, as dst, received). */
+int set_matched_clear(const struct instance *instance, uint32_t set);
+int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The alarms of an instance: with its policy, and as they stand now. */
+#ifndef RLCTL_KERNEL_ALARMS_H
+#define RLCTL_KERNEL_ALARMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/compiled.h"
+#include "kernel/instance/instance.h"
+#include "rlctl_abi.h"
+
+struct alarm_now {
+	char name[RL_ALARM_NAME_MAX + 1];
+	bool on;
+	uint64_t since_ns; /* CLOCK_MONOTONIC of the last change; 0: it has not been on yet */
+	uint64_t changes;  /* times that it went on or off since it was defined */
+	uint64_t counted;  /* packets or bytes since the policy was written */
+	double rate;       /* of the last tenth that has ended: packets or bytes a second */
+	uint8_t unit;      /* enum rl_unit, as written; RL_BITS: counted and rate are bytes */
+	struct rl_alarm_phase phase[2]; /* to go on, to go off */
+	char comment[RL_COMMENT_MAX + 1];
+};
+
+struct alarms_now {
+	uint32_t count;                        /* 0: the policy has none */
+	struct alarm_now alarm[RL_ALARMS_MAX]; /* by name */
+};
+
+/* The alarms of the policy in force at this moment, also where no packet came that would have moved
+ * them on. The instance is open with INSTANCE_MAPS_ALARMS. 0 or -errno; silent. */
+int alarms_read(const struct instance *instance, struct alarms_now *out);
+
+/* All alarms of the policy in force are off, and nothing is counted: for simulations. 0 or -errno;
+ * silent. */
+int alarms_restart(const struct instance *instance);
+
+#endif

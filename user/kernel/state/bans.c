@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The map of bans and the array of their seats, created when a policy first uses bans.
+ * bpf/limit/ban.h describes how packets use them. */
+
+#include "kernel/state/bans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/map_in_map.h"
+
+struct ban_maps {
+	int bans, seats; /* descriptors */
+	uint32_t next;   /* seats in use */
+};
+
+static void ban_maps_close(const struct ban_maps *maps)
+{
+	if (maps->bans >= 0)
+		close(maps->bans);
+	if (maps->seats >= 0)
+		close(maps->seats);
+}
+
+static int ban_maps_create(uint32_t count, struct ban_maps *out)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	int ret;
+
+	*out = (struct ban_maps){
+		.bans = bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_bans", sizeof(struct rl_state_key),
+				       sizeof(struct rl_ban), count, NULL),
+		.seats = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_seats", sizeof(uint32_t),
+					sizeof(struct rl_ban_seat), count + 1, &opts),
+	};
+	ret = out->bans < 0 ? out->bans : out->seats < 0 ? out->seats : 0;
+	if (ret)
+		ban_maps_close(out);
+	return ret;
+}
+
+static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const struct rl_ban *ban)
+{
+	struct rl_ban_seat seat = {.until_ns = ban->until_ns, .key = *key};
+	struct rl_ban copy = {.until_ns = ban->until_ns, .seat = to->next + 1};
+
+	if (bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST))
+		return errno == EEXIST ? 0
+				       : -errno; /* deleting a key meanwhile restarts the walk */
+	if (bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY))
+		return -errno;
+	to->next++;
+	return 0;
+}
+
+static uint64_t now_of(const struct instance *instance)
+{
+	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Copies the bans in force. */
+static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
+{
+	uint64_t now_ns = now_of(instance);
+	struct rl_state_key key, *last = NULL;
+	struct rl_ban ban;
+	int ret = 0;
+
+	while (!ret && !bpf_map_get_next_key(from, last, &key)) {
+		last = &key;
+		if (!bpf_map_lookup_elem(from, &key, &ban) && ban.until_ns > now_ns)
+			ret = ban_copy(to, &key, &ban);
+	}
+	return ret;
+}
+
+/* The clock hand continues after the seats in use. */
+static int hand_set(const struct ban_maps *maps, uint32_t count)
+{
+	struct rl_ban_seat hand = {.until_ns = maps->next, .key.limit_id = count};
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(maps->seats, &zero, &hand, BPF_ANY) ? -errno : 0;
+}
+
+/* Creates maps for `count` bans and copies those in force from `before` (-1: none). Call while
+ * packets find no seats. Seats are put in place last: without them no ban begins, and a writer that
+ * finds none creates the maps again. */
+static int bans_build(const struct instance *instance, uint32_t count, int before)
+{
+	struct ban_maps maps;
+	int ret = ban_maps_create(count, &maps);
+
+	if (ret)
+		return ret;
+	if (before >= 0)
+		ret = bans_copy(instance, before, &maps);
+	if (!ret)
+		ret = hand_set(&maps, count);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.bans, 0, maps.bans);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.ban_seats, 0, maps.seats);
+	ban_maps_close(&maps);
+	return ret;
+}
+
+int bans_make(const struct instance *instance)
+{
+	int ret, before, seats = inner_open(instance, instance->fd.ban_seats, 0);
+
+	if (seats >= 0)
+		close(seats);
+	if (seats != -ENOENT)
+		return seats < 0 ? seats : 0;
+	before = inner_open(instance, instance->fd.bans, 0);
+	if (before < 0 && before != -ENOENT)
+		return before;
+	ret = bans_build(instance, instance->info.bans, before);
+	if (before >= 0)
+		close(before);
+	return ret;
+}
+
+int bans_grow(const struct instance *instance, uint32_t count)
+{
+	int ret, seats = inner_open(instance, instance->fd.ban_seats, 0);
+	int before = inner_open(instance, instance->fd.bans, 0);
+
+	ret = seats < 0 ? seats : before < 0 ? before : 0;
+	if (!ret) {
+		inner_drop(instance, instance->fd.ban_seats, 0);
+		ret = bans_build(instance, count, before);
+		if (ret)
+			inner_put(instance, instance->fd.ban_seats, 0, seats);
+	}
+	if (seats >= 0)
+		close(seats);
+	if (before >= 0)
+		close(before);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static bool has_source_ban(const struct instance *instance, int bans)
+{
+	uint64_t now_ns = now_of(instance);
+	struct rl_state_key key, *last = NULL;
+	struct rl_ban ban;
+
+	while (!bpf_map_get_next_key(bans, last, &key)) {
+		last = &key;
+		if (!key.limit_id && !bpf_map_lookup_elem(bans, &key, &ban) &&
+		    ban.until_ns > now_ns)
+			return true;
+	}
+	return false;
+}
+
+void bans_drop(const struct instance *instance)
+{
+	int fd = inner_open(instance, instance->fd.bans, 0);
+	bool kept;
+
+	if (fd < 0)
+		return;
+	kept = has_source_ban(instance, fd);
+	close(fd);
+	if (kept)
+		return;
+	inner_drop(instance, instance->fd.ban_seats, 0);
+	inner_drop(instance, instance->fd.bans, 0);
+}
+
+/* ---- single bans */
+
+uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key)
+{
+	int fd = inner_open(instance, instance->fd.bans, 0);
+	struct rl_ban ban = {0};
+
+	if (fd < 0)
+		return 0;
+	bpf_map_lookup_elem(fd, key, &ban);
+	close(fd);
+	return ban.until_ns;
+}
+
+static void seat_free(const struct instance *instance, const struct rl_state_key *key,
+		      uint32_t number)
+{
+	int fd = inner_open(instance, instance->fd.ban_seats, 0);
+	struct rl_ban_seat seat, none = {0};
+
+	if (fd < 0)
+		return;
+	if (number && !bpf_map_lookup_elem(fd, &number, &seat) &&
+	    !memcmp(&seat.key, key, sizeof(*key)))
+		bpf_map_update_elem(fd, &number, &none, BPF_ANY);
+	close(fd);
+}
+
+int ban_forget(const struct instance *instance, const struct rl_state_key *key)
+{
+	int ret = 0, fd = inner_open(instance, instance->fd.bans, 0);
+	struct rl_ban ban;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (!bpf_map_lookup_elem(fd, key, &ban)) {
+		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
+			ret = -errno;
+		else
+			seat_free(instance, key, ban.seat);
+	}
+	close(fd);
+	return ret;
+}
+
+/* ---- the seats */
+
+int ban_seats_open(const struct instance *instance, struct ban_seats *out)
+{
+	int ret = 0, fd = inner_open(instance, instance->fd.ban_seats, 0);
+	struct rl_ban_seat hand;
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_map_lookup_elem(fd, &zero, &hand))
+		ret = -errno;
+	if (!ret)
+		ret = map_id(fd, &out->id);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	out->fd = fd;
+	out->count = hand.key.limit_id;
+	out->hand = hand.until_ns;
+	return 0;
+}
+
+int ban_seats_read(const struct ban_seats *seats, uint32_t first, uint32_t count,
+		   struct rl_ban_seat *out)
+{
+	uint32_t before = first - 1, next, n = count;
+	uint32_t *numbers = calloc(count, sizeof(*numbers)); /* which are known */
+	int ret = numbers ? 0 : -ENOMEM;
+
+	if (!ret && bpf_map_lookup_batch(seats->fd, &before, &next, numbers, out, &n, NULL) &&
+	    errno != ENOENT)
+		ret = -errno;
+	free(numbers);
+	return ret ? ret : n == count ? 0 : -ENOENT;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looks up the state of one packet's key. */
+
+#include "kernel/state/source_packet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
+#include "algorithm/known_filter.h"
+#include "base/units.h"
+#include "kernel/maps/hot_table.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/slot_maps.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/state/bans.h"
+#include "kernel/state/source_search.h"
+
+/* As bpf/limit/key.h computes it. */
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)
+{
+	const struct rl_limit *limit = &rule->limit;
+	struct rl_state_key key = {.limit_id = rule->limit_id};
+	uint8_t parts = key_parts(limit);
+	const uint8_t *addr = parts_begin_with_dest(parts) ? packet->dst : packet->src;
+
+	if (parts & KEY_ADDRESSES)
+		prefix_mask(key.addr, addr, key_bits(addr, limit->key_len4, limit->key_len6));
+	if (parts_have_both(parts))
+		prefix_mask(key.peer, packet->dst,
+			    key_bits(packet->dst, key_dest_len4(limit), key_dest_len6(limit)));
+	key.sport = parts & RL_PART_SPORT ? packet->sport : 0;
+	key.dport = parts & RL_PART_DPORT ? packet->dport : 0;
+	key.proto = parts & RL_PART_PROTO ? packet->proto : 0;
+	return key;
+}
+
+/* Looks up the key in the limit's LRU map. */
+static int state_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	int parts = search_parts(s), fd, ret = 0;
+	size_t size = sizeof(struct rl_state);
+	void *values;
+
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		size = sizeof(struct rl_slots);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		size = RL_LOG_SIZE(s->instance->info.log_depth);
+	fd = search_map_open(s->instance, rule);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	values = calloc(parts, size);
+	ret = values ? bpf_map_lookup_elem(fd, key, values) : -ENOMEM;
+	if (!ret)
+		ret = search_state(s, key, values, size, parts);
+	free(values);
+	close(fd);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int limit_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	struct rl_rule numbers = search_numbers(s, rule);
+	struct hot_table table;
+	int ret;
+
+	if (numbers.backend == RL_BACKEND_HOT || numbers.backend == RL_BACKEND_UNCONFIRMED) {
+		ret = hot_open(s->instance, &table);
+		if (ret)
+			return ret;
+		ret = hot_lookup(
+			&table, &numbers, key,
+			numbers.backend == RL_BACKEND_HOT ? search_hot : search_unconfirmed, s);
+		hot_close(&table);
+		if (ret || s->count || numbers.backend == RL_BACKEND_HOT)
+			return ret;
+	}
+	return state_lookup(s, rule, key);
+}
+
+/* Remaining time of the ban of the key or of its source, whichever is longer. */
+static uint64_t ban_lookup(const struct search *s, const struct rl_state_key *key)
+{
+	struct rl_state_key source = {0};
+	uint64_t until = ban_until(s->instance, key), until_source;
+
+	prefix_mask(source.addr, s->addr, key_bits(s->addr, 32, 64));
+	until_source = ban_until(s->instance, &source);
+	if (until < until_source)
+		until = until_source;
+	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
+}
+
+int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
+			   const struct rule *rule, const struct rl_sample *packet,
+			   struct source_entry *out)
+{
+	struct search s = {.instance = instance, .policy = policy};
+	int ret = 0;
+
+	search_begin(&s);
+	*out = (struct source_entry){.rule = rule};
+	if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
+		out->key = packet_key(rule, packet);
+		ret = limit_lookup(&s, rule, &out->key);
+	}
+	if (!ret && s.count)
+		*out = s.entries[0];
+	s.addr = packet->src;
+	out->ban_ns = ban_lookup(&s, &out->key);
+	out->next_ns = out->ban_ns > out->allowance.wait_ns ? out->ban_ns : out->allowance.wait_ns;
+	free(s.entries);
+	return ret;
+}
+
+/* ---- would it be admitted? */
+
+#define BATCH_NS 8000000u /* as in bpf/limit/backend_shared.h */
+
+/* Does a CPU hold enough of the bucket for the packet (bpf/limit/backend_shared.h)? */
+static bool batch_covers(const struct search *s, const struct rule *rule, uint64_t amount)
+{
+	int cpus = (int)s->ctx.possible_cpus;
+	struct rl_batch *batches = calloc(cpus, sizeof(*batches));
+	uint32_t counter_id = rule->counter_id;
+	bool covers = false;
+
+	if (batches && !bpf_map_lookup_elem(s->instance->fd.leases, &counter_id, batches))
+		for (int i = 0; i < cpus; i++)
+			covers |= batches[i].limit_id == rule->limit_id &&
+				  batches[i].left >= amount &&
+				  s->ctx.now_ns - batches[i].since_ns < BATCH_NS;
+	free(batches);
+	return covers;
+}
+
+/* As bpf/limit/state.h: state_find() knows: the one state of a rule, unless it is larger. */
+static bool is_in_slot(const struct rule *rule)
+{
+	return rule->limit.key == RL_KEY_RULE && rule->limit.algorithm != RL_SLIDING_WINDOW &&
+	       rule->limit.algorithm != RL_SLIDING_LOG;
+}
+
+/* The state that all keys of a rule share. */
+static int shared_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	struct slot_maps maps = slot_states(s->instance);
+	struct rl_shared_state value;
+	uint32_t index;
+	int fd = slot_map_at(&maps, rule->counter_id, &index), ret = fd;
+
+	if (fd >= 0)
+		ret = bpf_map_lookup_elem(fd, &index, &value) ? -errno : 0;
+	slot_maps_close(&maps);
+	return ret ? ret : search_state(s, key, &value.state, sizeof(value.state), 1);
+}
+
+/* A key without a state has a fresh one. */
+static int fresh_add(struct search *s, const struct rl_state_key *key)
+{
+	size_t size = RL_LOG_SIZE(s->instance->info.log_depth) + sizeof(struct rl_slots);
+	void *fresh = calloc(1, size);
+	int ret = fresh ? search_state(s, key, fresh, size, 1) : -ENOMEM;
+
+	free(fresh);
+	return ret;
+}
+
+static int key_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
+	int ret;
+
+	if (is_in_slot(rule)) {
+		ret = shared_lookup(s, rule, key);
+		if (!ret && !s->entries[0].admits)
+			s->entries[0].admits = batch_covers(s, rule, amount);
+		return ret;
+	}
+	ret = limit_lookup(s, rule, key);
+	return ret || s->count ? ret : fresh_add(s, key);
+}
+
+int instance_limit_look(const struct instance *instance, const struct policy *policy,
+			const struct rule *rule, const struct rl_sample *packet,
+			struct limit_look *out)
+{
+	struct search s = {.instance = instance, .policy = policy, .bytes = packet->bytes};
+	struct rl_state_key key;
+	uint64_t until;
+	int ret;
+
+	search_begin(&s);
+	key = packet_key(rule, packet);
+	ret = key_look(&s, rule, &key);
+	if (ret || !s.count) {
+		free(s.entries);
+		return ret ? ret : -ENOENT;
+	}
+	until = rule->limit.over == RL_OVER_BAN ? ban_until(instance, &key) : 0;
+	*out = (struct limit_look){
+		.admits = s.entries[0].admits,
+		.remaining = s.entries[0].allowance.remaining,
+		.wait_ns = s.entries[0].allowance.wait_ns,
+		.ban_ns = until > s.ctx.now_ns ? until - s.ctx.now_ns : 0,
+	};
+	out->banned = out->ban_ns;
+	free(s.entries);
+	return 0;
+}
+
+/* As bpf/match/known_source.h says. */
+static bool is_ripe(const struct instance *instance, uint64_t word)
+{
+	struct rl_policy_header header;
+
+	return word & KNOWN_RIPE || policy_header_read(instance, &header) || !header.ripens_ms;
+}
+
+static int known_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	const struct search *s = arg;
+
+	(void)key;
+	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+		return 0;
+	return is_ripe(s->instance, slot->word);
+}
+
+static int hot_source_is_known(struct search *s, const struct rl_state_key *key)
+{
+	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
+	struct hot_table table;
+	int ret = hot_open(s->instance, &table);
+
+	if (ret)
+		return ret;
+	ret = hot_lookup(&table, &numbers, key, known_found, s);
+	hot_close(&table);
+	return ret;
+}
+
+int instance_source_is_known(const struct instance *instance, const uint8_t source[16], bool *known)
+{
+	struct search s = {.instance = instance};
+	struct rl_state_key key = {0};
+	struct rl_state *states;
+	int ret;
+
+	search_begin(&s);
+	if (s.ctx.hot) {
+		memcpy(key.addr, source, sizeof(key.addr));
+		ret = hot_source_is_known(&s, &key);
+		*known = ret > 0;
+		return ret < 0 ? ret : 0;
+	}
+	prefix_mask(key.addr, source, key_bits(source, 32, 64));
+	states = calloc(search_parts(&s), sizeof(*states));
+	ret = !states                                                   ? -ENOMEM
+	      : bpf_map_lookup_elem(instance->fd.sources, &key, states) ? -errno
+									: 0;
+	*known = false;
+	for (int i = 0; !ret && i < search_parts(&s); i++)
+		*known |= is_ripe(instance, states[i].word);
+	free(states);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16])
+{
+	struct search s = {.instance = instance};
+	struct rl_state_key key = {0};
+	uint64_t until;
+
+	search_begin(&s);
+	prefix_mask(key.addr, source, key_bits(source, 32, 64));
+	until = ban_until(instance, &key);
+	return until > s.ctx.now_ns ? until - s.ctx.now_ns : 0;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The parts that searches for states share: rules, and how a state becomes an entry. */
+
+#include "kernel/state/source_search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
+#include "base/units.h"
+#include "compile/numbers.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/policy_read.h"
+
+void search_begin(struct search *s)
+{
+	struct rl_policy_header header;
+
+	instance_context(s->instance, &s->text);
+	instance_compile_context(s->instance, &s->text, &s->ctx);
+	s->source_bans =
+		!policy_header_read(s->instance, &header) && header.uses & RL_USE_SOURCE_BANS;
+}
+
+static int id_compare(const void *a, const void *b)
+{
+	const struct search_id *x = a, *y = b;
+
+	return x->limit_id < y->limit_id ? -1 : x->limit_id > y->limit_id;
+}
+
+int search_index(struct search *s)
+{
+	size_t n = 0;
+
+	s->by_id = calloc(s->policy->count + 1, sizeof(*s->by_id));
+	if (!s->by_id)
+		return -ENOMEM;
+	policy_for_each (s->policy, rule)
+		s->by_id[n++] = (struct search_id){rule->limit_id, rule};
+	qsort(s->by_id, n, sizeof(*s->by_id), id_compare);
+	return 0;
+}
+
+void search_end(struct search *s)
+{
+	free(s->by_id);
+	s->by_id = NULL;
+}
+
+/* Grows at powers of two. */
+int search_add(struct search *s, const struct source_entry *entry)
+{
+	struct source_entry *more = s->entries;
+
+	if (!(s->count & (s->count - 1)))
+		more = reallocarray(more, s->count ? 2 * s->count : 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->entries = more;
+	s->entries[s->count++] = *entry;
+	return 0;
+}
+
+const struct rule *search_rule(const struct search *s, uint32_t limit_id)
+{
+	const struct search_id wanted = {.limit_id = limit_id}, *found;
+
+	if (!limit_id)
+		return NULL;
+	if (s->by_id) {
+		found = bsearch(&wanted, s->by_id, s->policy->count, sizeof(*s->by_id), id_compare);
+		return found ? found->rule : NULL;
+	}
+	policy_for_each (s->policy, rule)
+		if (rule->limit_id == limit_id)
+			return rule;
+	return NULL;
+}
+
+bool search_covers(const struct search *s, const struct rl_state_key *key, const struct rule *rule)
+{
+	uint32_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
+
+	if (!s->addr || (rule && rule->limit.key == RL_KEY_RULE))
+		return true;
+	if (rule && !(key_parts(&rule->limit) & KEY_ADDRESSES))
+		return false;
+	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
+}
+
+struct rl_rule search_numbers(const struct search *s, const struct rule *rule)
+{
+	struct rl_rule numbers = {.limit_id = rule->limit_id,
+				  .counter_id = rule->counter_id,
+				  .limit = rule->limit,
+				  .generation = rule->generation};
+
+	numbers_compile(&rule->limit, &s->ctx, &numbers);
+	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
+	return numbers;
+}
+
+/* As bpf/limit/limiter.h and bpf/rlctl.bpf.c ask for bans. */
+uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+		       const struct rl_ban *ban)
+{
+	const struct rule *rule = search_rule(s, key->limit_id);
+	bool asked = key->limit_id ? rule && rule->limit.over == RL_OVER_BAN : s->source_bans;
+
+	return asked && ban->until_ns > s->ctx.now_ns ? ban->until_ns - s->ctx.now_ns : 0;
+}
+
+static bool is_fresh(const char *value, size_t size)
+{
+	return !*value && !memcmp(value, value + 1, size - 1);
+}
+
+/* Sums the allowances of the CPUs that hold a share; the wait is the shortest one. CPUs that were
+ * never online have fresh states too but no share, so only as many fresh states count as CPUs
+ * remain. */
+static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
+				      const char *values, size_t value_size, int parts)
+{
+	struct allowance sum = {.wait_ns = UINT64_MAX};
+	struct rl_rule numbers = search_numbers(s, rule);
+	uint64_t now_ns = s->ctx.now_ns;
+	int left = parts > 1 ? (int)s->ctx.cpus : 1;
+
+	for (int i = 0; i < parts; i++)
+		left -= parts > 1 && !is_fresh(values + i * value_size, value_size);
+	for (int i = 0; i < parts; i++) {
+		struct allowance a = allowance_of(&numbers, values + i * value_size, now_ns,
+						  s->instance->info.log_depth);
+
+		if (is_fresh(values + i * value_size, value_size) && left-- <= 0)
+			continue;
+		sum.remaining += a.remaining;
+		sum.wait_ns = a.wait_ns < sum.wait_ns ? a.wait_ns : sum.wait_ns;
+	}
+	return sum;
+}
+
+static uint64_t amount_of(const struct search *s, const struct rule *rule)
+{
+	return rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
+}
+
+/* Where each CPU has a state, one is enough. */
+static bool any_admits(const struct search *s, const struct rule *rule, const char *values,
+		       size_t value_size, int parts)
+{
+	struct rl_rule numbers = search_numbers(s, rule);
+
+	for (int i = 0; i < parts; i++)
+		if (state_admits(&numbers, values + i * value_size, s->ctx.now_ns,
+				 s->instance->info.log_depth, amount_of(s, rule)))
+			return true;
+	return false;
+}
+
+int search_state(struct search *s, const struct rl_state_key *key, const void *values,
+		 size_t value_size, int parts)
+{
+	const struct rule *rule = search_rule(s, key->limit_id);
+	struct source_entry entry = {.key = *key, .rule = rule, .has_state = true};
+
+	if (!rule || !search_covers(s, key, rule))
+		return 0;
+	entry.allowance = allowance_sum(s, rule, values, value_size, parts);
+	if (s->spent && entry.allowance.remaining)
+		return 0;
+	entry.admits = s->bytes && any_admits(s, rule, values, value_size, parts);
+	return search_add(s, &entry);
+}
+
+int search_parts(const struct search *s)
+{
+	return s->ctx.share ? (int)s->ctx.possible_cpus : 1;
+}
+
+int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	struct rl_state state = {.word = slot->word};
+
+	return search_state(arg, key, &state, sizeof(state), 1);
+}
+
+int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	struct search *s = arg;
+	struct source_entry entry = {
+		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
+	struct rl_rule numbers;
+
+	if (!entry.rule || hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
+	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+		return 0;
+	numbers = search_numbers(s, entry.rule);
+	entry.allowance = allowance_of_unconfirmed(&numbers, slot, s->ctx.now_ns);
+	entry.admits = entry.allowance.remaining;
+	return search_add(s, &entry);
+}
+
+int search_map_open(const struct instance *instance, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	int fd;
+
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return inner_open(instance, instance->fd.windows, 0);
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return inner_open(instance, instance->fd.logs, 0);
+	if (parts_are_long(key_parts(limit)))
+		return inner_open(instance, instance->fd.flows, 0);
+	fd = dup(instance->fd.sources);
+	return fd < 0 ? -errno : fd;
+}

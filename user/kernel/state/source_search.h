@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A search for states of one address; source.c, source_packet.c and source_forgive.c share it. */
+#ifndef RLCTL_SOURCE_SEARCH_H
+#define RLCTL_SOURCE_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "kernel/instance/instance.h"
+#include "kernel/state/source_entry.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* A rule by the id of its limit. */
+struct search_id {
+	uint32_t limit_id;
+	const struct rule *rule;
+};
+
+struct search {
+	const struct instance *instance;
+	const struct policy *policy;
+	bool source_bans;           /* the policy bans sources from everything */
+	struct policy_context text; /* which ctx points to: a search is not copied */
+	struct compile_context ctx;
+	const uint8_t *addr;     /* NULL: any */
+	bool spent;              /* only states that admit nothing now */
+	struct search_id *by_id; /* see search_index() */
+	uint32_t bytes; /* of a packet: whether it would be admitted is said, too; 0: none */
+	struct source_entry *entries; /* the caller frees them */
+	size_t count;
+};
+
+/* Fills the context; the instance is set. */
+void search_begin(struct search *s);
+
+/* Makes search_rule() fast, for a search that asks for many rules. Free it with search_end(). */
+int search_index(struct search *s);
+void search_end(struct search *s);
+
+int search_add(struct search *s, const struct source_entry *entry);
+
+/* The rule of the policy with that id, or NULL. */
+const struct rule *search_rule(const struct search *s, uint32_t limit_id);
+
+/* Does a state's key (bpf/limit/key.h) count packets of the address? A key per rule counts all
+ * packets.
+ */
+bool search_covers(const struct search *s, const struct rl_state_key *key, const struct rule *rule);
+
+/* The rule as the data path uses it. */
+struct rl_rule search_numbers(const struct search *s, const struct rule *rule);
+
+/* Values per key: one for each possible CPU, or one in total. */
+int search_parts(const struct search *s);
+
+/* The map that holds the states of a limit: a descriptor, or a negative errno. */
+int search_map_open(const struct instance *instance, const struct rule *rule);
+
+/* Time left of a ban, 0 if it is not in force: it is over, or its rule was removed or bans no more.
+ */
+uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+		       const struct rl_ban *ban);
+
+/* Each adds a state that was found; the last two are of the hot table: a bucket, and an unconfirmed
+ * key. */
+int search_state(struct search *s, const struct rl_state_key *key, const void *values,
+		 size_t value_size, int parts);
+int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
+int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walks through the maps that hold states and bans by their keys. */
+
+#include "kernel/state/source_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/slot_maps.h"
+
+#define CHUNK 4096u
+
+/* Calls `found` for every entry of a hash map; shorter keys are zero-padded to rl_state_key. */
+static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size, int parts,
+		    walk_fn *found)
+{
+	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
+	char *keys = calloc(chunk, key_size), *values = calloc(chunk, value_size * parts);
+	int ret = keys && values ? 0 : -ENOMEM, end = 0;
+
+	while (!ret && !end) {
+		n = chunk;
+		if (bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL)) {
+			end = errno == ENOENT;
+			ret = end ? 0 : -errno;
+		}
+		for (uint32_t i = 0; !ret && i < n; i++) {
+			struct rl_state_key key = {0};
+
+			memcpy(&key, keys + i * key_size, key_size);
+			ret = found(s, &key, values + i * value_size * parts, value_size, parts);
+		}
+		from = &cursor;
+	}
+	free(keys);
+	free(values);
+	return ret;
+}
+
+static int inner_walk(struct search *s, int outer, size_t value_size, int parts, walk_fn *found)
+{
+	int fd = inner_open(s->instance, outer, 0), ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, found);
+	close(fd);
+	return ret;
+}
+
+int states_walk(struct search *s)
+{
+	const struct instance_maps *fd = &s->instance->fd;
+	int parts = search_parts(s);
+	int ret = map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts,
+			   search_state);
+
+	if (!ret)
+		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts, search_state);
+	if (!ret)
+		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts, search_state);
+	if (ret)
+		return ret;
+	return inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts,
+			  search_state);
+}
+
+int bans_walk(struct search *s, walk_fn *found)
+{
+	return inner_walk(s, s->instance->fd.bans, sizeof(struct rl_ban), 1, found);
+}
+
+int shared_walk(struct search *s)
+{
+	struct rl_shared_state value;
+	struct slot_maps maps = slot_states(s->instance);
+	int ret = 0, fd;
+
+	policy_for_each (s->policy, rule) {
+		struct rl_state_key key = {.limit_id = rule->limit_id};
+		uint32_t index;
+
+		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
+		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
+		    rule->limit.algorithm == RL_SLIDING_LOG)
+			continue;
+		fd = ret ? ret : slot_map_at(&maps, rule->counter_id, &index);
+		if (fd < 0)
+			ret = fd;
+		else if (bpf_map_lookup_elem(fd, &index, &value))
+			ret = -errno;
+		else
+			ret = search_state(s, &key, &value.state, sizeof(value.state), 1);
+	}
+	slot_maps_close(&maps);
+	return ret;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads counters and status: sums over all CPUs. */
+
+#include "kernel/state/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/privilege.h"
+#include "kernel/attach/companion.h"
+#include "kernel/attach/program.h"
+#include "kernel/device/cpus.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/instance.h"
+#include "kernel/maps/chunks.h"
+#include "kernel/maps/hot_table.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/policy/comments.h"
+#include "kernel/policy/policy_read.h"
+#include "policy/policy.h"
+
+static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
+{
+	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
+	return out->rules ? counters_read(instance, &out->policy, out->rules) : -ENOMEM;
+}
+
+/* Counters of bans and of the hot table, if there is one. */
+static int pressure_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct hot_table table;
+	int ret = 0;
+
+	if (instance->clock_injected)
+		return 0;
+	for (uint32_t i = 0; !ret && i < RL_PRESSURE_COUNT; i++)
+		ret = percpu_sum(instance->fd.pressure, i, &out->pressure[i], 1);
+	if (ret || instance->info.table != RL_TABLE_HOT)
+		return ret;
+	ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	out->hot_slots = (uint64_t)instance->info.hot_sets * RL_HOT_WAYS;
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &out->hot_live);
+	hot_close(&table);
+	return ret;
+}
+
+/* In a simulation both clocks are those of the capture. */
+static int alarms_at_now(const struct instance *instance, struct instance_stats *out)
+{
+	out->alarms_at = clock_pair();
+	if (instance->clock_injected)
+		out->alarms_at = (struct clock_pair){instance->now_ns, instance->now_ns};
+	return alarms_read(instance, &out->alarms);
+}
+
+static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
+		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&out[i], sizeof(out[i]) / 8);
+	return ret;
+}
+
+int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = reasons_read(instance, out);
+
+	if (ret)
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+	return ret;
+}
+
+int instance_stats_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct instance_stats stats = {.read_ns = clock_ns(CLOCK_REALTIME)};
+	int ret = instance_policy_read(instance, &stats.policy);
+
+	if (ret)
+		return ret;
+	ret = rule_counters_read(instance, &stats);
+	if (!ret)
+		ret = set_stats_read(instance, &stats.policy, &stats.sets);
+	if (!ret)
+		ret = alarms_at_now(instance, &stats);
+	if (!ret)
+		ret = reasons_read(instance, stats.reasons);
+	if (!ret)
+		ret = pressure_read(instance, &stats);
+	if (ret) {
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+		instance_stats_clear(&stats);
+		return ret;
+	}
+	*out = stats;
+	return 0;
+}
+
+void instance_stats_clear(struct instance_stats *stats)
+{
+	policy_clear(&stats->policy);
+	free(stats->rules);
+	free(stats->sets);
+	memset(stats, 0, sizeof(*stats));
+}
+
+/* Counts the entries of a hash map by walking it; the kernel keeps no count. */
+static int map_entries(int fd, uint64_t *out)
+{
+	enum { CHUNK = 4096 };
+	int cpus = cpus_possible();
+	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
+	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
+	uint32_t cursor, *from = NULL;
+	uint64_t entries = 0;
+	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
+
+	while (!ret) {
+		uint32_t n = CHUNK;
+
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
+		if (!ret || ret == -ENOENT)
+			entries += n;
+		from = &cursor;
+	}
+	free(keys);
+	free(values);
+	*out = entries;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* Adds the memory of a map: in total, and for each CPU. */
+static int one_memory_add(const struct instance *instance, int fd, struct instance_status *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	out->cpu_bytes +=
+		map_cpu_bytes(&instance->info, info.type, info.value_size, info.max_entries);
+	return map_memory_add(fd, &out->memory_bytes);
+}
+
+/* Adds the memory of the inner maps of an array of maps. */
+static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
+			    struct instance_status *out)
+{
+	uint32_t first = 0;
+	int ret = 0;
+
+	if (slots == RL_CHUNKS)
+		slots = chunks_count(instance, fd, &first);
+	for (uint32_t slot = first; !ret && slot < first + slots; slot++) {
+		int inner = inner_open(instance, fd, slot);
+
+		ret = inner == -ENOENT ? 0 : inner;
+		if (inner < 0)
+			continue;
+		ret = one_memory_add(instance, inner, out);
+		close(inner);
+	}
+	return ret;
+}
+
+static int memory_add(const struct instance *instance, int fd, struct instance_status *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+	int ret = one_memory_add(instance, fd, out);
+
+	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
+		ret = -errno;
+	/* Rings belong to their watchers, and only those can open them. */
+	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
+		ret = slots_memory_add(instance, fd, info.max_entries, out);
+	return ret;
+}
+
+static int sources_used(const struct instance *instance, uint64_t *out)
+{
+	struct hot_table table;
+	uint64_t live;
+	int ret = map_entries(instance->fd.sources, out);
+
+	if (!ret)
+		ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &live);
+	*out += live;
+	hot_close(&table);
+	return ret;
+}
+
+static int bans_used(const struct instance *instance, uint64_t *out)
+{
+	int ret, fd = inner_open(instance, instance->fd.bans, 0);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = map_entries(fd, out);
+	close(fd);
+	return ret;
+}
+
+/* Without CAP_SYS_ADMIN it is not known whether a filter of clsact is still there. */
+static uint32_t companion_id(const struct instance *instance)
+{
+	struct device_program program;
+	uint32_t noted = instance->info.companion;
+
+	if (!noted)
+		return 0;
+	if (privilege_held(PRIVILEGE_SYS_ADMIN))
+		return companion_find(instance->path, instance->device, &program) ? 0 : program.id;
+	return noted == RL_COMPANION_COMING || companion_is_dead(instance->path) ? 0 : noted;
+}
+
+int instance_status_read(const struct instance *instance, struct instance_status *out)
+{
+	struct instance_status status = {.since_ns = instance->info.since_ns};
+	struct device_program program;
+	int ret = instance_program_find(instance, &program);
+
+	if (ret == -ENOENT) {
+		fail("%s: detached while its status was read: run `rlctl status` again",
+		     instance->device);
+		return ret;
+	}
+	if (!ret)
+		ret = sources_used(instance, &status.sources_used);
+	if (!ret)
+		ret = bans_used(instance, &status.bans_used);
+#define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
+	INSTANCE_MAPS(MEMORY_ADD)
+#undef MEMORY_ADD
+	if (!ret)
+		ret = comments_memory_add(instance, &status.memory_bytes);
+	if (ret) {
+		fail("%s: reading the status failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	status.program_id = program.id;
+	status.companion_id = companion_id(instance);
+	status.mode = program.mode;
+	*out = status;
+	return 0;
+}
