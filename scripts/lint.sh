@@ -107,5 +107,6 @@ if [[ ${#host_files[@]} -gt 0 ]]; then
 	run clang-tidy each 1 tidy_one "${host_files[@]}"
 	run analyzer each 1 analyze_one "${user_files[@]}"
 	run layers ./scripts/layers.py
+	run lines ./scripts/lines.py
 fi
 exit "$failed"
