@@ -2,8 +2,7 @@
 /* All programs of an instance have this: those that decide (rlctl.bpf.c) and the one that notes
  * what is sent (sent.bpf.c).
  */
-#ifndef RLCTL_BPF_COMMON_H
-#define RLCTL_BPF_COMMON_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -61,5 +60,3 @@ static __always_inline void *only(void *array)
 {
 	return bpf_map_lookup_elem(array, (const void *)&only_key);
 }
-
-#endif

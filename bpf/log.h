@@ -2,8 +2,7 @@
 /* Limits by a sliding log, of whatever key: one entry in its ring for each packet on the wire. What
  * the ring does is in algorithm/sliding_log.h.
  */
-#ifndef RLCTL_BPF_LOG_H
-#define RLCTL_BPF_LOG_H
+#pragma once
 
 #include "algorithm/sliding_log.h"
 #include "limit/key.h"
@@ -91,5 +90,3 @@ __noinline int log_consume_many(struct packet *p, const struct rl_rule *rule, __
 		log_refund(p, rule, i);
 	return outcome;
 }
-
-#endif

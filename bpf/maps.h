@@ -2,8 +2,7 @@
 /* Every map of the data path but those of common.h. Sizes marked "at attach" are set before
  * loading.
  */
-#ifndef RLCTL_BPF_MAPS_H
-#define RLCTL_BPF_MAPS_H
+#pragma once
 
 #include "common.h"
 
@@ -527,5 +526,3 @@ struct {
 	__type(key, __u32);
 	__type(value, struct rl_watch_count);
 } watch_counts SEC(".maps");
-
-#endif

@@ -2,8 +2,7 @@
 /* For rlctl simulate: packets of a capture, of which one test run takes many. The frame of the test
  * run becomes one after the other.
  */
-#ifndef RLCTL_BPF_SIMULATE_H
-#define RLCTL_BPF_SIMULATE_H
+#pragma once
 
 #include "abi/simulated.h"
 #include "clock.h"
@@ -75,5 +74,3 @@ static __always_inline void simulated_end(struct rl_simulated_batch *batch,
 	packet->cut = simulated_cut;
 	batch->done++;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* The objects that are compiled from one source: rlctl.bpf.c with none of these, and each
  * rlctl_*.bpf.c with those that it defines as 1.
  */
-#ifndef RLCTL_BPF_VARIANT_H
-#define RLCTL_BPF_VARIANT_H
+#pragma once
 
 /* Its programs are for policies of RL_USE_EXTENDED. Each of its capabilities is behind a constant
  * that is set at load, so that the kernel removes the code of those that a policy does not use. */
@@ -19,6 +18,4 @@
 /* They send answers themselves. */
 #ifndef ANSWERS
 #define ANSWERS 0
-#endif
-
 #endif

@@ -10,8 +10,7 @@
  * sets it again with its next renewal. A packet that is interrupted by others of its CPU (egress)
  * may not be counted in its slot.
  */
-#ifndef RLCTL_BPF_WATCH_H
-#define RLCTL_BPF_WATCH_H
+#pragma once
 
 #include "limit/account.h"
 #include "algorithm/once.h"
@@ -230,5 +229,3 @@ __noinline int skb_watch(struct __sk_buff *skb, struct decision *d, int reason)
 {
 	return packet_watch(skb, true, d, reason);
 }
-
-#endif

@@ -51,8 +51,7 @@
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
-#ifndef RLCTL_ABI_H
-#define RLCTL_ABI_H
+#pragma once
 
 #define RL_ABI_VERSION 15u
 
@@ -66,5 +65,3 @@
 #include "abi/sets.h"
 #include "abi/state.h"
 #include "abi/watch.h"
-
-#endif

@@ -2,8 +2,7 @@
 /* The pseudo-random numbers of the tests: the same in each run, for a seed that each names itself.
  * xorshift64* (S. Vigna, 2016).
  */
-#ifndef TESTS_RANDOM_H
-#define TESTS_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline uint64_t random_under(uint64_t *state, uint64_t bound)
 {
 	return (random_next(state) >> 16) % bound;
 }
-
-#endif

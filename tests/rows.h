@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A cmocka test for each row of a table whose rows begin with a name. */
-#ifndef TESTS_ROWS_H
-#define TESTS_ROWS_H
+#pragma once
 
 /* Appends to tests[n]; the test gets its row as *state. */
 #define ROWS(table, function)                                             \
@@ -11,5 +10,3 @@
 			.name = (table)[i].name, .test_func = (function), \
 			.initial_state = (void *)&(table)[i]              \
 		}
-
-#endif

@@ -17,8 +17,7 @@
  * mean of twice the rate do, by the end of the last tenth that is touched, if ALARM_PULSES + 1
  * tenths were over.
  */
-#ifndef RLCTL_BPF_ALGORITHM_ALARM_H
-#define RLCTL_BPF_ALGORITHM_ALARM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -143,5 +142,3 @@ static inline __u64 alarm_next(const struct rl_alarm_state *s, const struct rl_a
 {
 	return s->tenth_began_ns + a->phase[s->on & 1].tenth_ns;
 }
-
-#endif

@@ -25,8 +25,7 @@
  * Races: a way changes hands by a compare-and-swap. Where two of them fail, the note is lost: the
  * next packet leaves it. Two CPUs may note one conversation twice.
  */
-#ifndef RLCTL_BPF_ALGORITHM_ASKED_H
-#define RLCTL_BPF_ALGORITHM_ASKED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -164,5 +163,3 @@ static __always_inline void asked_put(__u64 ways[RL_ASKED_WAYS], __u32 tag, __u3
 			return;
 	}
 }
-
-#endif

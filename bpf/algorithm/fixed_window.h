@@ -17,8 +17,7 @@
  * Race: a CPU that read the old window just before its end may add to it after another CPU has
  * started the next; both sums were within N, and neither window ever exceeds it.
  */
-#ifndef RLCTL_BPF_FIXED_WINDOW_H
-#define RLCTL_BPF_FIXED_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -118,5 +117,3 @@ static __always_inline void fixed_window_refund(struct rl_state *s, __u64 taken)
 			return;
 	}
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Range: any times; a rate's grains in any of its phases below 2^63.
  */
-#ifndef RLCTL_BPF_FLEET_CLOCK_H
-#define RLCTL_BPF_FLEET_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ fleet_clock_of(const struct rl_fleet_limit *limit, const struct rl_fleet_grant *
 			fleet_earned(fleet_span(grant->since_ns, end_ns), grant->phase.rate);
 	return clock;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* How a member consumes a fleet's limit, from a key's bucket or from a window's lease. Pure;
  * compiles for BPF and for the host. The records are explained in backend_fleet.h.
  */
-#ifndef RLCTL_BPF_FLEET_CONSUME_H
-#define RLCTL_BPF_FLEET_CONSUME_H
+#pragma once
 
 #include "algorithm/fleet_clock.h"
 #include "algorithm/once.h"
@@ -88,5 +87,3 @@ static __always_inline bool fleet_lease_consume(const struct rl_fleet_grant *gra
 	}
 	return false;
 }
-
-#endif

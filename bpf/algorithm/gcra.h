@@ -22,8 +22,7 @@
  * left, so the sum never exceeds the bound. A CPU that loses GCRA_TRIES times in a row refuses:
  * that may cost one packet, and never admits one.
  */
-#ifndef RLCTL_BPF_GCRA_H
-#define RLCTL_BPF_GCRA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -166,5 +165,3 @@ static __always_inline void gcra_refund(__u64 *word, __u64 taken)
 {
 	__sync_fetch_and_add(word, -taken);
 }
-
-#endif

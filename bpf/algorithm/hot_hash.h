@@ -4,8 +4,7 @@
  * finalizer (A. Appleby); the seed is drawn at attach, so that nobody can send sources that meet in
  * one set.
  */
-#ifndef RLCTL_BPF_HOT_HASH_H
-#define RLCTL_BPF_HOT_HASH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ static __always_inline __u64 hot_hash_masked(const volatile __u64 seed[2], bool 
 	return hot_hash(seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
 			addr[1] & key_low_mask(rule, ipv4, addr));
 }
-
-#endif

@@ -12,8 +12,7 @@
  * nothing, for two epochs at most. Clocks differ by a tick: who reads a hint goes by a time later
  * than any that it was set by.
  */
-#ifndef RLCTL_BPF_HOT_HINT_H
-#define RLCTL_BPF_HOT_HINT_H
+#pragma once
 
 #include "algorithm/hot_key.h"
 
@@ -51,5 +50,3 @@ static __always_inline __u64 hot_hint_left(__u64 flags, __u64 now)
 		return 0;
 	return (epochs << log) - (late & ((1ULL << log) - 1));
 }
-
-#endif

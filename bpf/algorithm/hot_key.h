@@ -5,8 +5,7 @@
  * The address chooses the set, and four limits of an address share it, which is their lane. A key
  * of more than an address is hashed as a whole first, because one source may have many such keys.
  */
-#ifndef RLCTL_BPF_HOT_KEY_H
-#define RLCTL_BPF_HOT_KEY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -140,5 +139,3 @@ static __always_inline struct hot_key hot_key_of_state(const __u64 seed[2], __u3
 	}
 	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, mask);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * neighbour is in fe80::/64, and those that a NAT64 makes of IPv4 addresses (64:ff9b::/96,
  * RFC 6052). Pure, so that the command line finds what the packets left.
  */
-#ifndef RLCTL_BPF_KEY_LEN_H
-#define RLCTL_BPF_KEY_LEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <bpf/bpf_endian.h>
@@ -54,5 +53,3 @@ static __always_inline __u64 key_low_mask(const struct rl_rule *rule, bool ipv4,
 		return ~0ULL;
 	return rule->mask6[1];
 }
-
-#endif

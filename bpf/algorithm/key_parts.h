@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The parts of keys. Pure, for the program, the command line and tests. */
-#ifndef RLCTL_BPF_KEY_PARTS_H
-#define RLCTL_BPF_KEY_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ static __always_inline __u8 key_dest_len6(const struct rl_limit *limit)
 {
 	return limit->key == RL_KEY_PARTS ? limit->dest_len6 : limit->key_len6;
 }
-
-#endif

@@ -15,8 +15,7 @@
  * Race: a CPU that stood still for five minutes between its clock and its plane takes away what
  * others wrote there meanwhile.
  */
-#ifndef RLCTL_BPF_KNOWN_FILTER_H
-#define RLCTL_BPF_KNOWN_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -94,5 +93,3 @@ static __always_inline void known_put(struct rl_known_set *set, __u64 bit, __u64
 	if (!(old & bit))
 		__sync_fetch_and_or(plane, bit);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* Where a member of a set stands in the table (abi/sets.h). Pure; compiles for BPF and for the
  * host.
  */
-#ifndef RLCTL_BPF_MEMBER_HASH_H
-#define RLCTL_BPF_MEMBER_HASH_H
+#pragma once
 
 #include "algorithm/hot_hash.h"
 
@@ -71,5 +70,3 @@ static __always_inline bool member_expired(__u32 expires, __u32 now)
 {
 	return expires && (__s32)(expires - now) <= 0;
 }
-
-#endif

@@ -23,8 +23,7 @@
  * and their sum is right. A CPU that stood still for 8 s between its clock and a way may shorten
  * the time of another's question.
  */
-#ifndef RLCTL_BPF_ALGORITHM_PEERS_H
-#define RLCTL_BPF_ALGORITHM_PEERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -331,5 +330,3 @@ static __always_inline void peers_remove(struct rl_peers *table, struct peers_ke
 		peers_set_remove(peers_more(table, key), key.tag, where == PEERS_IN_MORE);
 	peers_set_remove(peers_first(table, key), key.tag, where == PEERS_IN_FIRST);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * for the host. Where it says no, neither the trie nor the cache of its answers is asked: packets
  * of a flood come from addresses of which nobody has made a rule.
  */
-#ifndef RLCTL_BPF_PREFIX_GUIDE_H
-#define RLCTL_BPF_PREFIX_GUIDE_H
+#pragma once
 
 #include "algorithm/member_hash.h"
 #include "algorithm/once.h"
@@ -29,5 +28,3 @@ static __always_inline bool prefix_guide_may(const struct rl_prefix_guide *guide
 	return guide_bit(guide->ipv6, guide6_index(seed, *(const __u32 *)addr),
 			 RL_PREFIX_GUIDE6 / 64);
 }
-
-#endif

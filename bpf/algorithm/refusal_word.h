@@ -16,8 +16,7 @@
  * A key's word says until when it holds, in grains, without the low 16 bits (4 us), which are the
  * policy's generation. It lies in the key's slot of the hot table, which says whose it is.
  */
-#ifndef RLCTL_BPF_REFUSAL_WORD_H
-#define RLCTL_BPF_REFUSAL_WORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -122,5 +121,3 @@ static __always_inline bool key_refusal_holds(__u64 generation, __u64 word, __u6
 {
 	return word && (__s64)(word - now) > 0 && !((word ^ generation) & KEY_REFUSAL_MASK);
 }
-
-#endif

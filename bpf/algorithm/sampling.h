@@ -16,8 +16,7 @@
  *
  * Nothing here is written by two CPUs.
  */
-#ifndef RLCTL_BPF_SAMPLING_H
-#define RLCTL_BPF_SAMPLING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ static __always_inline bool sampling_is_sure(const struct rl_stream *s, __u32 ce
 {
 	return tag < ceiling && (__u64)tag * packets >> 32 < s->keep;
 }
-
-#endif

@@ -17,8 +17,7 @@
  * window of length P ever holds more than N, whatever order CPUs came in. A CPU that finds the
  * head's place taken moves the head on and looks again; after SLIDING_LOG_TRIES it refuses.
  */
-#ifndef RLCTL_BPF_SLIDING_LOG_H
-#define RLCTL_BPF_SLIDING_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -141,5 +140,3 @@ static __always_inline void sliding_log_refund(const struct rl_window *w, struct
 		WRITE_ONCE(*sliding_log_place(log, hole, depth),
 			   READ_ONCE(*sliding_log_place(log, hole - 1, depth)));
 }
-
-#endif

@@ -19,8 +19,7 @@
  * or the next slot has begun meanwhile. The sum is never above N while clocks differ by less than a
  * slot; at an edge it may cost a packet per CPU.
  */
-#ifndef RLCTL_BPF_SLIDING_WINDOW_H
-#define RLCTL_BPF_SLIDING_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -157,5 +156,3 @@ static __always_inline bool sliding_window_consume(const struct rl_window *w, st
 	*taken = slot;
 	return result == SLIDING_WINDOW_TAKEN;
 }
-
-#endif

@@ -27,8 +27,7 @@
  * store of before: it pays for one permit at the wrong height, or, if the winner came after a
  * pause and writes first, what the pause refilled is lost and the source is as warm as before it.
  */
-#ifndef RLCTL_BPF_WARM_UP_H
-#define RLCTL_BPF_WARM_UP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -147,5 +146,3 @@ static __always_inline void warm_up_refund(struct rl_state *s, __u64 taken, __u6
 	__sync_fetch_and_add(&s->word, -taken);
 	__sync_fetch_and_add(&s->aux, permits * WARM_UP_ONE);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * answers_batch at once, and what it did not use within ANSWERS_NS lapses. So bucket and batches
  * together never send more than rate × time and an eightieth of a second's worth.
  */
-#ifndef RLCTL_BPF_ANSWER_H
-#define RLCTL_BPF_ANSWER_H
+#pragma once
 
 #include "algorithm/gcra.h"
 #include "clock.h"
@@ -289,5 +288,3 @@ __noinline int answer_turn(struct xdp_md *ctx, struct packet *p, __u32 payload)
 	p->transport = network + size;
 	return frame_resize(ctx, network + size + payload) && headers_turn(ctx, p, payload);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * that the stack takes the ACK of whoever received it, and nothing is kept of the others. The
  * kernel makes the cookie, and says when it wants none: then the SYN passes. rlctl-policy(5).
  */
-#ifndef RLCTL_BPF_CHALLENGE_H
-#define RLCTL_BPF_CHALLENGE_H
+#pragma once
 
 #include <asm-generic/errno-base.h>
 
@@ -231,5 +230,3 @@ __noinline int challenge_answer(struct xdp_md *ctx, struct packet *p)
 	tcp->check = ~sum_fold(sum);
 	return 1;
 }
-
-#endif

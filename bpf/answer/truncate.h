@@ -8,8 +8,7 @@
  * Two queries are never answered, since two machines could answer each other without end: those
  * that are answers (QR), and those from port 53 or 0.
  */
-#ifndef RLCTL_BPF_TRUNCATE_H
-#define RLCTL_BPF_TRUNCATE_H
+#pragma once
 
 #include "answer/answer.h"
 
@@ -218,5 +217,3 @@ __noinline int query_truncate(struct xdp_md *ctx, struct packet *p)
 	udp_answer(query, p, bytes);
 	return answer_turn(ctx, p, bytes) && query_put(ctx, p, query, bytes);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* Counts a decided packet, per CPU. Never changes a verdict: a counter that is not there is not
  * counted.
  */
-#ifndef RLCTL_BPF_ACCOUNT_H
-#define RLCTL_BPF_ACCOUNT_H
+#pragma once
 
 #include "match/classify.h"
 
@@ -117,5 +116,3 @@ static __always_inline void account(struct decision *d, int reason, __u32 packet
 	else if (d->limits)
 		account_limits(d);
 }
-
-#endif

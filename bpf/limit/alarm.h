@@ -12,8 +12,7 @@
  * Race: a packet that another CPU is at in that moment sees the alarms as they were, as do others
  * of that CPU until its next tick, and counts for the tenth that has ended or for the next one.
  */
-#ifndef RLCTL_BPF_ALARM_H
-#define RLCTL_BPF_ALARM_H
+#pragma once
 
 #include "algorithm/alarm.h"
 #include "algorithm/once.h"
@@ -147,7 +146,5 @@ __noinline int alarms_count(struct decision *d, const struct rl_policy_header *h
 	}
 	return 0;
 }
-
-#endif
 
 #endif

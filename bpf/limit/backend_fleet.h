@@ -20,8 +20,7 @@
  *
  * Race: CPUs read the clock at different instants: a bucket is wrong by what is earned in between.
  */
-#ifndef RLCTL_BPF_BACKEND_FLEET_H
-#define RLCTL_BPF_BACKEND_FLEET_H
+#pragma once
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/fleet_consume.h"
@@ -283,5 +282,3 @@ static __always_inline void fleet_refund(struct packet *p, const struct rl_rule 
 	fleet_share_refund(p, rule, limit_amount(p, rule));
 	lru_refund(p, rule);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Backend hot: token and leaky buckets in the hot table, a word each (algorithm/gcra.h). */
-#ifndef RLCTL_BPF_BACKEND_HOT_H
-#define RLCTL_BPF_BACKEND_HOT_H
+#pragma once
 
 #include "limit/hot.h"
 #include "limit/outcome.h"
@@ -179,5 +178,3 @@ static __always_inline void hot_refund(struct packet *p, const struct rl_rule *r
 	if (slot)
 		hot_return(slot, key.fingerprint, p->receipt.grains);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * After BATCH_NS the rest of a batch returns to the bucket when its CPU sees the next packet; a CPU
  * that sees none keeps at most one batch from the others, until the bucket refills.
  */
-#ifndef RLCTL_BPF_BACKEND_SHARED_H
-#define RLCTL_BPF_BACKEND_SHARED_H
+#pragma once
 
 #include "algorithm/gcra.h"
 #include "algorithm/once.h"
@@ -150,5 +149,3 @@ static __always_inline void shared_refund(const struct packet *p, const struct r
 	if (batch)
 		batch->left += limit_amount(p, rule);
 }
-
-#endif

@@ -38,8 +38,7 @@
  * another CPU lets in meanwhile, before the state is there, is entered too, after it was counted:
  * the limit's bound holds but for that packet.
  */
-#ifndef RLCTL_BPF_BACKEND_UNCONFIRMED_H
-#define RLCTL_BPF_BACKEND_UNCONFIRMED_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "algorithm/sliding_window.h"
@@ -423,5 +422,3 @@ static __always_inline void unconfirmed_refund(struct packet *p, const struct rl
 	else
 		hot_clear(slot, key.fingerprint);
 }
-
-#endif

@@ -12,8 +12,7 @@
  * anew in the moment in which its seat goes to another is lost: its key's next offence bans it.
  * When two CPUs ban one key, the second gives its seat back.
  */
-#ifndef RLCTL_BPF_BAN_H
-#define RLCTL_BPF_BAN_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "clock.h"
@@ -126,5 +125,3 @@ static __always_inline bool source_is_banned(const struct packet *p)
 	key_source(&key, p);
 	return ban_holds(&key);
 }
-
-#endif

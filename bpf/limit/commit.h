@@ -7,8 +7,7 @@
  * of the source is touched. In a policy with a limit that bans, each is asked in its turn:
  * whether a ban begins depends on what is asked before it.
  */
-#ifndef RLCTL_BPF_COMMIT_H
-#define RLCTL_BPF_COMMIT_H
+#pragma once
 
 #include "limit/account.h"
 #include "match/classify.h"
@@ -301,5 +300,3 @@ static __always_inline enum rl_reason limits_reason(int outcome, __u32 shadowed)
 	}
 	return shadowed ? RL_REASON_SHADOW : RL_REASON_WITHIN;
 }
-
-#endif

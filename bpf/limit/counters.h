@@ -2,8 +2,7 @@
 /* The counters of rules, by counter_id: in blocks (struct rl_counters_block), each CPU's its
  * own; the first slots' in an array and further ones' in chunks.
  */
-#ifndef RLCTL_BPF_COUNTERS_H
-#define RLCTL_BPF_COUNTERS_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "maps.h"
@@ -52,5 +51,3 @@ static __always_inline void counters_expect(__u32 counter_id)
 	if (b)
 		READ_ONCE(b->dropped[counters_at(counter_id)].packets);
 }
-
-#endif

@@ -33,8 +33,7 @@
  * twice or lost. A flag or hint whose compare-and-swap fails HOT_TRIES times is lost: a packet of
  * debt, or what was spilled.
  */
-#ifndef RLCTL_BPF_HOT_H
-#define RLCTL_BPF_HOT_H
+#pragma once
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hint.h"
@@ -350,5 +349,3 @@ static __always_inline void hot_clear(struct rl_hot_slot *slot, __u64 fingerprin
 			return;
 	}
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* Holds a packet to one limit, by the backend that its rule names: three switches, and what follows
  * from a refusal. All limits of a packet: commit.h.
  */
-#ifndef RLCTL_BPF_LIMITER_H
-#define RLCTL_BPF_LIMITER_H
+#pragma once
 
 #include "limit/backend_fleet.h"
 #include "limit/backend_hot.h"
@@ -203,5 +202,3 @@ __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 	}
 	return 0;
 }
-
-#endif

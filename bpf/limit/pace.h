@@ -4,8 +4,7 @@
  * al., Carousel, SIGCOMM 2017; Linux commit 80b14dee2bea). A bucket whose consequence drops nothing
  * holds nothing up either.
  */
-#ifndef RLCTL_BPF_PACE_H
-#define RLCTL_BPF_PACE_H
+#pragma once
 
 #include "algorithm/gcra.h"
 #include "packet/packet.h"
@@ -37,5 +36,3 @@ __noinline int bucket_consume(struct packet *p, const struct rl_rule *rule, __u6
 	packet_hold(p, rule, level);
 	return true;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* A plan: what a peek at a bucket leaves for the commit, which then looks for nothing again and
  * only compares and swaps.
  */
-#ifndef RLCTL_BPF_PLAN_H
-#define RLCTL_BPF_PLAN_H
+#pragma once
 
 #include "packet/packet.h"
 
@@ -37,5 +36,3 @@ static __always_inline void plan_bucket(struct plan *plan, enum plan_kind kind, 
 	plan->next = next;
 	plan->receipt.grains = taken;
 }
-
-#endif

@@ -23,8 +23,7 @@
  * CPU that gives back does that first and then clears the refusal. With a full barrier between the
  * two steps, one of them sees the other. When two CPUs write a word at once, the later write stays.
  */
-#ifndef RLCTL_BPF_REFUSAL_H
-#define RLCTL_BPF_REFUSAL_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "algorithm/refusal_word.h"
@@ -194,5 +193,3 @@ static __always_inline void refusal_clear(struct packet *p, const struct rl_rule
 	if (rule->flags & RL_RULE_REFUSAL_CACHED)
 		refusal_end(p, rule);
 }
-
-#endif

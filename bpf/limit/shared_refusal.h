@@ -15,8 +15,7 @@
  * two loads of the header: the generation is read first, so that a refusal under the new one knows
  * of the rule.
  */
-#ifndef RLCTL_BPF_SHARED_REFUSAL_H
-#define RLCTL_BPF_SHARED_REFUSAL_H
+#pragma once
 
 #include "match/classify.h"
 
@@ -61,5 +60,3 @@ static __always_inline __u32 shared_refusal_find(const struct decision *d,
 	amount = READ_ONCE(r->flags) & RL_RULE_BYTES ? d->p.bytes : packet_count(&d->p);
 	return amount < r->amount ? 0 : r->flags;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* Which rules decide for a packet: longest prefix, allow before deny before limits, the next
  * shorter prefix where none matches, then the device's rules. Changes nothing; rlctl-policy(5).
  */
-#ifndef RLCTL_BPF_CLASSIFY_H
-#define RLCTL_BPF_CLASSIFY_H
+#pragma once
 
 #include "algorithm/prefix_guide.h"
 #include "match/group.h"
@@ -174,5 +173,3 @@ static __always_inline int device_collect(struct decision *d, const struct rl_po
 {
 	return group_collect(d, &header->device);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * instructions of the program before it is loaded (user/kernel/policy/filter_code.c). They run once
  * for each packet, and rules ask for their bits. Only with EXTENDED.
  */
-#ifndef RLCTL_BPF_FILTER_H
-#define RLCTL_BPF_FILTER_H
+#pragma once
 
 #include "match/classify.h"
 #include "clock.h"
@@ -124,7 +123,5 @@ static __always_inline int skb_filters(void *ctx, struct decision *d)
 {
 	return 0;
 }
-
-#endif
 
 #endif

@@ -2,8 +2,7 @@
 /* The rules of one prefix, set or device that hold for a packet: allow before deny before limits.
  * Changes nothing but the packet's decision.
  */
-#ifndef RLCTL_BPF_GROUP_H
-#define RLCTL_BPF_GROUP_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "clock.h"
@@ -229,5 +228,3 @@ static __always_inline int plain_collect(struct decision *d, __u32 counter_id, _
 	d->counter_id = counter_id;
 	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
-
-#endif

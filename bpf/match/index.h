@@ -2,8 +2,7 @@
 /* The index of a prefix with more rules than are asked one by one: finds those that packets of this
  * protocol and port may match (rl_index_entry). Only with EXTENDED.
  */
-#ifndef RLCTL_BPF_INDEX_H
-#define RLCTL_BPF_INDEX_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "maps.h"
@@ -96,5 +95,3 @@ static __always_inline __u32 index_rule(const struct index_run *run, __u32 i)
 	reference = index_at(run->entries, run->first + i);
 	return reference ? reference->first : (__u32)-1;
 }
-
-#endif

@@ -15,8 +15,7 @@
  * a flood has one of its own, so none of its senders gets there. While a guard is uneasy, only an
  * established packet makes a source known, at once; who is known stays so by any packet.
  */
-#ifndef RLCTL_BPF_KNOWN_SOURCE_H
-#define RLCTL_BPF_KNOWN_SOURCE_H
+#pragma once
 
 #include "algorithm/known_filter.h"
 #include "packet/facts.h"
@@ -208,5 +207,3 @@ __noinline int source_remember(const struct packet *p)
 	entry_remember(p, &key);
 	return 0;
 }
-
-#endif

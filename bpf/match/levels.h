@@ -3,8 +3,7 @@
  * from the longest on. Those of one length stand together: allow before deny before limits, and
  * where none holds, the next shorter length decides. Only with EXTENDED.
  */
-#ifndef RLCTL_BPF_LEVELS_H
-#define RLCTL_BPF_LEVELS_H
+#pragma once
 
 #include "match/group.h"
 #include "match/sets.h"
@@ -125,7 +124,5 @@ static __always_inline int levels_collect(struct decision *d, const struct rl_po
 	}
 	return found;
 }
-
-#endif
 
 #endif

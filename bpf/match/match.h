@@ -2,8 +2,7 @@
 /* Does a rule's match hold for a packet: all its conditions at once; rlctl-policy(5). Objects with
  * EXTENDED have conditions of struct rl_extra and `not` besides (facts.h).
  */
-#ifndef RLCTL_BPF_MATCH_H
-#define RLCTL_BPF_MATCH_H
+#pragma once
 
 #include "clock.h"
 #include "match/known_source.h"
@@ -232,5 +231,3 @@ __noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
 		return 0;
 	return !rule->match.flags || rule_match_holds(p, rule);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * the policy's rules compare, as far as the packet has them, in a map that is there while a policy
  * has such a rule. Bytes behind the end that the headers state, such as padding, are none.
  */
-#ifndef RLCTL_BPF_PAYLOAD_H
-#define RLCTL_BPF_PAYLOAD_H
+#pragma once
 
 #include "clock.h"
 #include "common.h"
@@ -113,7 +112,5 @@ static __always_inline bool payload_feared(const struct packet *p, const struct 
 	return p->flags & PACKET_FRAGMENT && rule->action != RL_ACTION_ALLOW &&
 	       rule->action != RL_ACTION_LIMIT;
 }
-
-#endif
 
 #endif

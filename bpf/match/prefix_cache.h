@@ -6,8 +6,7 @@
  * Races: two words are not written at once. The first holds the tag xor the answer (R. Hyatt's
  * lockless hashing), so that words of two writers match no tag.
  */
-#ifndef RLCTL_BPF_PREFIX_CACHE_H
-#define RLCTL_BPF_PREFIX_CACHE_H
+#pragma once
 
 #include "algorithm/once.h"
 #include "limit/hot.h"
@@ -105,5 +104,3 @@ static __always_inline void cache_put(struct rl_prefix_set *set, __u64 tag, __u6
 	WRITE_ONCE(set->way[0].answer, answer);
 	WRITE_ONCE(set->way[0].tag, tag ^ answer);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * EXTENDED, and there only where a rule names a set. The race with the one writer of the table is
  * described at rl_member_layout.
  */
-#ifndef RLCTL_BPF_SETS_H
-#define RLCTL_BPF_SETS_H
+#pragma once
 
 #include "algorithm/member_hash.h"
 #include "algorithm/once.h"
@@ -361,7 +360,5 @@ __noinline int sets_find(struct decision *d, const struct rl_policy_header *head
 		d->p.cacheable = 0;
 	return 0;
 }
-
-#endif
 
 #endif

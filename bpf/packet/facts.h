@@ -6,8 +6,7 @@
  * A packet lacks what its header would have to say and does not: a match that asks for that holds
  * neither plain nor under `not`.
  */
-#ifndef RLCTL_BPF_FACTS_H
-#define RLCTL_BPF_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/ip.h>
@@ -88,5 +87,3 @@ static __always_inline __u8 flags_of_tcp(const struct tcphdr *tcp)
 {
 	return ((const __u8 *)tcp)[13];
 }
-
-#endif

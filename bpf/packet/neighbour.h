@@ -9,8 +9,7 @@
  * - neighbour advertisement: from a link-local address, from the target, or a solicited
  *   one to a unicast address
  */
-#ifndef RLCTL_BPF_NEIGHBOUR_H
-#define RLCTL_BPF_NEIGHBOUR_H
+#pragma once
 
 #include "packet/packet.h"
 
@@ -111,5 +110,3 @@ static __always_inline bool neighbour_has_target(const struct packet *p)
 {
 	return p->payload >= sizeof(struct neighbour_message) - sizeof(struct ipv6hdr);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* From a frame to the fields that the limits need. Reads headers and nothing else; rlctl-policy(5)
  * says what is malformed. One cursor, one function per header.
  */
-#ifndef RLCTL_BPF_PACKET_H
-#define RLCTL_BPF_PACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -541,5 +540,3 @@ static __always_inline enum parse packet_parse(struct packet *p, struct cursor c
 		return PARSE_MALFORMED;
 	return packet_parse_ip(p, &c, proto, bytes - (__u32)(c.pos - c.start));
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* A frame as tc hands it over (skb_parse.h): it may be several packets on the wire (GSO, GRO), each
  * with its own headers.
  */
-#ifndef RLCTL_BPF_SKB_H
-#define RLCTL_BPF_SKB_H
+#pragma once
 
 #include "match/classify.h"
 #include "packet/neighbour.h"
@@ -98,5 +97,3 @@ static __always_inline void skb_delay(struct __sk_buff *skb, struct packet *p)
 	if (bpf_skb_set_tstamp(skb, departs_ns, BPF_SKB_TSTAMP_DELIVERY_MONO))
 		skb->tstamp = departs_ns;
 }
-
-#endif

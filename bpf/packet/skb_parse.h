@@ -2,8 +2,7 @@
 /* The headers of a frame as tc hands it over, an skb: a VLAN tag may be beside it, and headers may
  * lie outside of what can be read.
  */
-#ifndef RLCTL_BPF_SKB_PARSE_H
-#define RLCTL_BPF_SKB_PARSE_H
+#pragma once
 
 #include "common.h"
 #include "packet/packet.h"
@@ -102,5 +101,3 @@ static __always_inline long skb_load(struct __sk_buff *skb, __u32 at, void *to, 
 		return bpf_skb_load_bytes_relative(skb, at, to, bytes, BPF_HDR_START_NET);
 	return bpf_skb_load_bytes(skb, at, to, bytes);
 }
-
-#endif

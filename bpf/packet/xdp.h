@@ -3,8 +3,7 @@
  * can be read in place. Where that does not hold the headers (it may be empty: mlx5 with striding
  * receive queues), they are copied and parsed from the copy.
  */
-#ifndef RLCTL_BPF_XDP_H
-#define RLCTL_BPF_XDP_H
+#pragma once
 
 #include "maps.h"
 #include "packet/neighbour.h"
@@ -106,5 +105,3 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 		parse = xdp_parse_pieces(ctx, p);
 	return parse == PARSE_ND_TYPE ? xdp_parse_neighbour(ctx, p) : parse;
 }
-
-#endif

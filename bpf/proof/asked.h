@@ -26,8 +26,7 @@
  * - A port that serves, while so many peers begin that their marks push each other out: what this
  *   machine asks from it then is not noted (asked_may_begin).
  */
-#ifndef RLCTL_BPF_ASKED_H
-#define RLCTL_BPF_ASKED_H
+#pragma once
 
 #include "algorithm/asked.h"
 #include "clock.h"
@@ -190,5 +189,3 @@ static __always_inline void asked_put_sent(const struct packet *p, __u16 sport, 
 	else
 		asked_put_ours(table, &key, p, own_port);
 }
-
-#endif

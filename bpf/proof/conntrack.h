@@ -8,8 +8,7 @@
  * packet that was let through makes one, and one that is equal to it finds it. Only in
  * rlctl_conntrack.bpf.c.
  */
-#ifndef RLCTL_BPF_CONNTRACK_H
-#define RLCTL_BPF_CONNTRACK_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <linux/netfilter/nf_conntrack_common.h>
@@ -56,5 +55,3 @@ static __always_inline enum proof conntrack_proof(void *ctx, bool skb, __u8 prot
 		return PROOF_ESTABLISHED;
 	return proto == IPPROTO_TCP && assured ? PROOF_ESTABLISHED : PROOF_NONE;
 }
-
-#endif

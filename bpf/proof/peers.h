@@ -3,8 +3,7 @@
  * looked up for any other. The filter is fed by the programs of peers.bpf.c, which note sockets,
  * and at egress by what this machine asks. Where it is missing or not fed, any packet may.
  */
-#ifndef RLCTL_BPF_PEERS_H
-#define RLCTL_BPF_PEERS_H
+#pragma once
 
 #include "algorithm/peers.h"
 #include "clock.h"
@@ -53,5 +52,3 @@ static __always_inline void peer_ask(const struct packet *p)
 		peers_note(table, peers_key_in(table, p, p->dst), peers_time(clock_tick()),
 			   PEERS_ASK);
 }
-
-#endif

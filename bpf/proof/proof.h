@@ -10,8 +10,7 @@
  * entry looks it up once, and the packet is classified anew. A packet that no lookup could
  * prove is not looked up.
  */
-#ifndef RLCTL_BPF_PROOF_H
-#define RLCTL_BPF_PROOF_H
+#pragma once
 
 #include "proof/asked.h"
 #include "clock.h"
@@ -165,5 +164,3 @@ __noinline int skb_proof(struct __sk_buff *skb, const struct packet *p)
 {
 	return proof_look_up(skb, true, p);
 }
-
-#endif

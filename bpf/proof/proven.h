@@ -3,8 +3,7 @@
  * is known whether that is established, and asks what becomes of one that is over a limit. Only
  * with EXTENDED.
  */
-#ifndef RLCTL_BPF_PROVEN_H
-#define RLCTL_BPF_PROVEN_H
+#pragma once
 
 #include "answer/challenge.h"
 #include "limit/commit.h"
@@ -146,5 +145,3 @@ __noinline int xdp_answer(struct xdp_md *ctx, struct decision *d, int reason)
 		return query_truncate(ctx, &d->p) ? XDP_TX : XDP_DROP;
 	return XDP_DROP;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * before it is counted itself: bpf/algorithm/alarm.h. A reader of an alarm does the same with a
  * copy, because an alarm ends without packets, too.
  */
-#ifndef RLCTL_ABI_ALARMS_H
-#define RLCTL_ABI_ALARMS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -80,5 +79,3 @@ struct rl_alarm_counts {
 	__u64 count[RL_ALARMS_MAX];
 };
 _Static_assert(sizeof(struct rl_alarm_counts) == 128, "rl_alarm_counts: two cache lines");
-
-#endif

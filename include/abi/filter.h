@@ -3,8 +3,7 @@
  * instructions that user/kernel/policy/filter_code.c writes read it. IPv6 stands there without its
  * extension headers, so that no header hides what follows it. Part of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_FILTER_H
-#define RLCTL_ABI_FILTER_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -31,5 +30,3 @@ struct rl_filter_view {
 	__u32 found; /* a bit for each filter that holds */
 };
 _Static_assert(sizeof(struct rl_filter_view) == RL_FILTER_BYTES + 16, "rl_filter_view");
-
-#endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fleets (bpf/limit/backend_fleet.h): what this member may spend of limits that many share. Amounts are
- * grains of a packet or a byte (RL_FLEET_*_SHIFT), rates grains in 2^RL_FLEET_RATE_SHIFT ns. Part
- * of rlctl_abi.h.
+/* Fleets (bpf/limit/backend_fleet.h): what this member may spend of limits that many share. Amounts
+ * are grains of a packet or a byte (RL_FLEET_*_SHIFT), rates grains in 2^RL_FLEET_RATE_SHIFT ns.
+ * Part of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_FLEET_H
-#define RLCTL_ABI_FLEET_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -69,5 +68,3 @@ struct rl_fleet_session {
 };
 _Static_assert(sizeof(struct rl_fleet_session) == 64 + (3 + RL_FLEET_MEMBERS) * RL_FLEET_NAME,
 	       "rl_fleet_session");
-
-#endif

@@ -2,8 +2,7 @@
 /* The instance as attach made it, and the answers of programs that are run but never attached. Part
  * of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_INSTANCE_H
-#define RLCTL_ABI_INSTANCE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -76,5 +75,3 @@ _Static_assert(sizeof(struct rl_clocks) == 16, "rl_clocks");
 
 /* Is there a network namespace of that inode number? */
 enum rl_netns { RL_NETNS_UNKNOWN, RL_NETNS_NONE, RL_NETNS_LISTED };
-
-#endif

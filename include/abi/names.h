@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Enums that a user can name, each with its spellings. Part of rlctl_abi.h. */
-#ifndef RLCTL_ABI_NAMES_H
-#define RLCTL_ABI_NAMES_H
+#pragma once
 
 /* Every enum below comes from one table: RL_X(NAME, "spelling"). */
 #define RL_ENUM(prefix, name, ...) prefix##name,
@@ -83,5 +82,3 @@ enum rl_unit { RL_UNITS(RL_UNIT_ENUM) RL_UNIT_COUNT };
 	X(TRUNCATED, "truncated", 0)
 #define RL_REASON_ENUM(name, text, passes) RL_ENUM(RL_REASON_, name)
 enum rl_reason { RL_REASONS(RL_REASON_ENUM) RL_REASON_COUNT };
-
-#endif

@@ -2,8 +2,7 @@
 /* A policy as packets read it: rules with their numbers, prefixes, and the header above them.
  * Part of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_POLICY_H
-#define RLCTL_ABI_POLICY_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -302,21 +301,22 @@ enum rl_policy_use {
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
-	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may be cached: bpf/limit/refusal.h */
-	RL_USE_REFUSALS6 = 1 << 7,   /* and those of IPv6 networks */
-	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/packet/neighbour.h */
-	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
-	RL_USE_SHARED = 1 << 10,     /* packets share a bucket (RL_BACKEND_SHARED) */
-	RL_USE_ALLOWS = 1 << 11,     /* a rule of a prefix allows */
-	RL_USE_REFUSES = 1 << 12,    /* a rule is RL_RULE_REFUSES_ANY */
-	RL_USE_PROOF = 1 << 13,      /* a rule asks whether a packet is established: bpf/proof/proof.h */
-	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/proof/asked.h */
-	RL_USE_CHALLENGE = 1 << 15,  /* a limit has `over challenge` */
-	RL_USE_TRUNCATE = 1 << 16,   /* a limit has `over truncate` */
-	RL_USE_EXTRAS = 1 << 17,     /* a rule has an rl_extra */
-	RL_USE_PAYLOAD = 1 << 18,    /* a rule matches bytes of the payload */
-	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
-	RL_USE_INDEX = 1 << 20,      /* a prefix has more than RL_GROUP_MAX rules: bpf/match/index.h */
+	RL_USE_REFUSALS4 =
+		1 << 6, /* refusals of IPv4 addresses may be cached: bpf/limit/refusal.h */
+	RL_USE_REFUSALS6 = 1 << 7,  /* and those of IPv6 networks */
+	RL_USE_NEIGHBOURS = 1 << 8, /* neighbour discovery is held to it: bpf/packet/neighbour.h */
+	RL_USE_BANS = 1 << 9,       /* a limit has `over ban` */
+	RL_USE_SHARED = 1 << 10,    /* packets share a bucket (RL_BACKEND_SHARED) */
+	RL_USE_ALLOWS = 1 << 11,    /* a rule of a prefix allows */
+	RL_USE_REFUSES = 1 << 12,   /* a rule is RL_RULE_REFUSES_ANY */
+	RL_USE_PROOF = 1 << 13, /* a rule asks whether a packet is established: bpf/proof/proof.h */
+	RL_USE_ASKED = 1 << 14, /* and that of UDP or ICMP: bpf/proof/asked.h */
+	RL_USE_CHALLENGE = 1 << 15, /* a limit has `over challenge` */
+	RL_USE_TRUNCATE = 1 << 16,  /* a limit has `over truncate` */
+	RL_USE_EXTRAS = 1 << 17,    /* a rule has an rl_extra */
+	RL_USE_PAYLOAD = 1 << 18,   /* a rule matches bytes of the payload */
+	RL_USE_FILTERS = 1 << 19,   /* a rule matches an expression of pcap-filter(7) */
+	RL_USE_INDEX = 1 << 20, /* a prefix has more than RL_GROUP_MAX rules: bpf/match/index.h */
 	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/limit/key.h */
 	RL_USE_SETS = 1 << 22,       /* the policy has a set */
 	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/match/sets.h */
@@ -431,5 +431,3 @@ struct rl_comment {
 	char text[RL_COMMENT_MAX + 8]; /* ends with NUL */
 };
 _Static_assert(sizeof(struct rl_comment) == 128, "rl_comment");
-
-#endif

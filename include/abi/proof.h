@@ -2,8 +2,7 @@
 /* Proof of source, beside the kernel's own sockets: who of two peers sent first, and with whom this
  * machine has anything to do. Part of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_PROOF_H
-#define RLCTL_ABI_PROOF_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -80,5 +79,3 @@ static inline __u64 rl_answer_address(const __u16 words[3])
 /* Where time is injected, and sockets of this machine say nothing about a packet: what they would
  * have said. Bound: a UDP socket waits for it, and is connected to nobody. */
 enum rl_simulated_proof { RL_SIMULATED_NONE, RL_SIMULATED_ESTABLISHED, RL_SIMULATED_BOUND };
-
-#endif

@@ -7,8 +7,7 @@
  * member is a prefix, its set, and when it expires. bpf/algorithm/member_hash.h tells where a
  * member is; user/compile/member_table.h changes the table; bpf/match/sets.h asks it.
  */
-#ifndef RLCTL_ABI_SETS_H
-#define RLCTL_ABI_SETS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -153,5 +152,3 @@ struct rl_set_groups {
 };
 _Static_assert(sizeof(struct rl_set_groups) == 544 + RL_SETS_MAX * sizeof(struct rl_set_words),
 	       "rl_set_groups");
-
-#endif

@@ -2,8 +2,7 @@
 /* Packets of a capture that run in one system call: memory that the command and the program
  * rlctl_simulate() share. The command writes packets, the program their results.
  */
-#ifndef RLCTL_ABI_SIMULATED_H
-#define RLCTL_ABI_SIMULATED_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -32,5 +31,3 @@ struct rl_simulated_batch {
 _Static_assert(sizeof(struct rl_simulated_batch) ==
 		       8 + 32 * RL_SIMULATED_MAX + RL_SIMULATED_DATA + RL_SIMULATED_FRAME,
 	       "ABI");
-
-#endif

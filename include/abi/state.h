@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* States that packets write: of limits, bans, caches, counters. Part of rlctl_abi.h. */
-#ifndef RLCTL_ABI_STATE_H
-#define RLCTL_ABI_STATE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -37,7 +36,8 @@ struct rl_shared_state {
 };
 _Static_assert(sizeof(struct rl_shared_state) == 64, "a cache line, so that rules share none");
 
-/* The amount that a CPU has taken from a shared bucket and not spent yet: bpf/limit/backend_shared.h. */
+/* The amount that a CPU has taken from a shared bucket and not spent yet:
+ * bpf/limit/backend_shared.h. */
 struct rl_batch {
 	__u32 limit_id; /* whose bucket it was taken from */
 	__u32 pad;
@@ -53,8 +53,8 @@ struct rl_slots {
 _Static_assert(sizeof(struct rl_slots) == 128, "rl_slots");
 
 /* Bans, by key. Each has a seat, and a seat is given to another only when its ban is over:
- * bpf/limit/ban.h. Element 0 of the seats is none: its until_ns counts the seats that were looked at, and
- * key.limit_id is how many there are. */
+ * bpf/limit/ban.h. Element 0 of the seats is none: its until_ns counts the seats that were looked
+ * at, and key.limit_id is how many there are. */
 struct rl_ban {
 	__u64 until_ns; /* CLOCK_MONOTONIC */
 	__u32 seat;     /* 1.. */
@@ -157,5 +157,3 @@ _Static_assert(sizeof(struct rl_prefix_set) == 64, "a cache line");
 	X(BANS_REFUSED, "bans_refused")
 #define RL_PRESSURE_ENUM(name, text) RL_ENUM(RL_PRESSURE_, name)
 enum rl_pressure { RL_PRESSURES(RL_PRESSURE_ENUM) RL_PRESSURE_COUNT };
-
-#endif

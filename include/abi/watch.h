@@ -3,8 +3,7 @@
  * the board, a ring of its own, and two streams: of packets that are dropped, and that pass. Part
  * of rlctl_abi.h.
  */
-#ifndef RLCTL_ABI_WATCH_H
-#define RLCTL_ABI_WATCH_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -73,5 +72,3 @@ struct rl_sample {
 	__u8 frame[RL_FRAME_KEPT];
 };
 _Static_assert(sizeof(struct rl_sample) == 344, "rl_sample");
-
-#endif

@@ -3,8 +3,7 @@
  * The command line of flood: words to options, complete and checked against each other. Asks the
  * kernel nothing.
  */
-#ifndef BENCH_FLOOD_OPTIONS_H
-#define BENCH_FLOOD_OPTIONS_H
+#pragma once
 
 #include <errno.h>
 #include <getopt.h>
@@ -320,5 +319,3 @@ static struct options options_parse(int argc, char **argv)
 	options_complete(&o);
 	return o;
 }
-
-#endif

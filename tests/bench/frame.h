@@ -4,8 +4,7 @@
  * zero, where the changing words are, and the checksums' sums without them (RFC 1071, words as they
  * lie in memory).
  */
-#ifndef BENCH_FRAME_H
-#define BENCH_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -211,5 +210,3 @@ static inline void frame_build(struct frame *f, const struct frame_spec *s)
 	f->l4_sum = frame_sum(f->bytes + at, length) + frame_sum(s->dst, s->ipv6 ? 16 : 4) +
 		    htons(frame_ip_proto(s)) + htons((uint16_t)length);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Numbers in the options of these programs. */
-#ifndef TESTS_BENCH_NUMBER_H
-#define TESTS_BENCH_NUMBER_H
+#pragma once
 
 #include <errno.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ static inline uint64_t number_read(const char *text, uint64_t max)
 	n = strtoull(text, &end, 10);
 	return errno || *text < '0' || *text > '9' || *end || n > max ? 0 : n;
 }
-
-#endif

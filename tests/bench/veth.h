@@ -3,8 +3,7 @@
  * Queries about a veth for flood and receiver: its peer, its link counters, and the sums of its
  * per-queue driver counters. Sends nothing and changes nothing.
  */
-#ifndef BENCH_VETH_H
-#define BENCH_VETH_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -173,5 +172,3 @@ static inline int veth_link_get(int ifindex, int netnsid, struct veth_link *out)
 		return -EPROTO;
 	return veth_link_parse((struct nlmsghdr *)answer, out);
 }
-
-#endif

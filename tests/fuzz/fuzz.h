@@ -3,8 +3,7 @@
  * tests/fuzz/fuzz_NAME.c: libFuzzer calls LLVMFuzzerTestOneInput() with every input. A finding is a
  * crash, a report of the sanitizers, or a failed require().
  */
-#ifndef TESTS_FUZZ_H
-#define TESTS_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ static inline bool fuzz_is_plain(const char *text)
 			return false;
 	return *text;
 }
-
-#endif

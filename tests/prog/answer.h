@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The answer of `over challenge` to a SYN, checked byte by byte. */
-#ifndef TESTS_ANSWER_H
-#define TESTS_ANSWER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
 /* Fails the test unless out is the SYN and ACK with which a host whose MSS is that answers the SYN,
  * by the cookie alone. */
 void answer_check(const struct frame *in, const struct frame *out, uint16_t mss);
-
-#endif

@@ -6,8 +6,7 @@
  * the AMOUNT of the rate: a packet (byte, bit) then is a whole number of them (the period in
  * grains), and so is the refill of a grain (N). 128 bits hold the largest of both.
  */
-#ifndef TESTS_BUCKET_MODEL_H
-#define TESTS_BUCKET_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ static inline uint64_t dither_bound(uint64_t n)
 			root |= bit;
 	return 256 + 4 * root;
 }
-
-#endif

@@ -23,8 +23,7 @@
  *   ttl=N  dscp=N  flags=N              TTL or hop limit; DSCP, beside set ECN bits; TCP's flags
  *   pad=N  cut=N                        N bytes behind the IP packet; only N bytes of the frame
  */
-#ifndef TESTS_FRAME_H
-#define TESTS_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void frame_ports(struct frame *frame, uint16_t sport, uint16_t dport);
 /* 10.0.0.0/8 and 2001:db8::/32, by number. */
 void address_ip4(uint8_t out[16], uint32_t number);
 void address_ip6(uint8_t out[16], uint32_t network, uint32_t host);
-
-#endif

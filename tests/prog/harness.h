@@ -2,8 +2,7 @@
 /* The real program with its maps, on no device: frames go in through BPF_PROG_TEST_RUN, time stands
  * until it is set, policies come as text. Whatever fails here ends the test.
  */
-#ifndef TESTS_HARNESS_H
-#define TESTS_HARNESS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,5 +177,3 @@ void cpu_stay(unsigned int n);
 
 /* How many CPUs share a rate with --table cpu. */
 unsigned int cpus_sharing(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Input of test_order.c: policies, packets and the time between them, all drawn from one seed. */
-#ifndef TESTS_ORDER_INPUT_H
-#define TESTS_ORDER_INPUT_H
+#pragma once
 
 #include "harness.h"
 
@@ -41,5 +40,3 @@ uint64_t wait_draw(const struct row *row);
 /* A random policy that the instance accepts, another one that is close to it, and how many sources
  * and destinations send how fast. */
 void policy_draw(struct harness *h, struct row *row, char *rules, char *then, size_t size);
-
-#endif

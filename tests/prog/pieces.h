@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Frames in pieces, for an XDP program's test run. */
-#ifndef TESTS_PIECES_H
-#define TESTS_PIECES_H
+#pragma once
 
 #include "frame.h"
 
@@ -9,5 +8,3 @@
  * fragments. Answers the program's verdict; -ENOTSUP where this kernel makes no such frames: before
  * 6.18 none without a linear part. */
 int pieces_run(int program_fd, const struct frame *frame, uint32_t linear);
-
-#endif

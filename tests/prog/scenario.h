@@ -11,8 +11,7 @@
  *   add|del|swap NAME: MEMBERS    members of a set, as harness.h has them; swap to none: a flush
  *   matched NAME: N         so many packets came from, or went to, members of the set
  */
-#ifndef TESTS_SCENARIO_H
-#define TESTS_SCENARIO_H
+#pragma once
 
 #include "harness.h"
 
@@ -30,5 +29,3 @@ struct scenario {
 /* Runs a test for each of them, all on one harness; returns cmocka's result. */
 int scenarios_test(const struct scenario *rows, size_t count,
 		   const struct harness_options *options);
-
-#endif

@@ -2,8 +2,7 @@
 /* Helpers of the tests of compile.c: policies from text, compiled one after the other as an
  * instance would, and a compact text of the result.
  */
-#ifndef TESTS_COMPILE_HELPERS_H
-#define TESTS_COMPILE_HELPERS_H
+#pragma once
 
 #include "compile/compile.h"
 
@@ -42,5 +41,3 @@ void compiled_dump(const struct compiled *compiled, const struct compile_context
 /* policy_compile of a text as the first policy. */
 int compile_first(const char *text, const struct compile_context *ctx, struct policy *policy,
 		  struct compiled *out, struct policy_errors *errors);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* For tests of programs for events: a folder of the test's own, which is the working directory,
  * what is reported, and runners of shell scripts. The programs are real, the time is the test's. */
-#ifndef TESTS_UNIT_EVENT_SHELL_H
-#define TESTS_UNIT_EVENT_SHELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ bool readable(struct runner *runner, int wait_ms);
 void settle(struct runner *runner, uint64_t now_ns);
 /* One event, and what the script wrote to the file `out`. */
 const char *output_of(const char *script);
-
-#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stands in for what bpf/limit/backend_fleet.h includes: maps of one entry, which their names stand
- * for.
+/* Stands in for what bpf/limit/backend_fleet.h includes, by the guards that these headers have:
+ * maps of one entry, which their names stand for.
  */
 #include "fleet_packets.h"
 

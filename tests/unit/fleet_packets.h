@@ -2,8 +2,7 @@
 /* bpf/limit/backend_fleet.h on the host, for one member and one key of a fleet's limit, with the
  * map contents for them.
  */
-#ifndef TESTS_FLEET_PACKETS_H
-#define TESTS_FLEET_PACKETS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct fleet_packets {
 /* Does the member let a packet of so many packets or bytes through? */
 bool fleet_packet_passes(struct fleet_packets *maps, const struct rl_rule *rule, __u64 amount,
 			 __u64 now_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A Redis of the test's own with the fleet's scripts, whose clock the test sets. */
-#ifndef TESTS_FLEET_REDIS_H
-#define TESTS_FLEET_REDIS_H
+#pragma once
 
 #include "fleet/redis.h"
 
@@ -14,5 +13,3 @@ void fleet_redis_connect(struct fleet_link *out);
 
 void fleet_redis_time(uint64_t now_ns);
 void fleet_redis_clear(void);
-
-#endif

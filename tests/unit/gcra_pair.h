@@ -7,8 +7,7 @@
  *   + dither_bound of the packets since the bucket was last full
  *   + half of the cost's last digit (2^-cost_shift grains) for every packet or byte of them + 1.
  */
-#ifndef TESTS_GCRA_PAIR_H
-#define TESTS_GCRA_PAIR_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -188,5 +187,3 @@ static inline void walk(const struct rl_limit *limit, uint64_t start_ns, unsigne
 		pair_compare(&p);
 	}
 }
-
-#endif

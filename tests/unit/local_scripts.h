@@ -8,8 +8,7 @@
  * FLAGS: of TCP, S A F R; u: UDP; q: an echo request; r: its reply. PROOF: yes or no, and known,
  * guessed or unseen.
  */
-#ifndef TESTS_LOCAL_SCRIPTS_H
-#define TESTS_LOCAL_SCRIPTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -460,5 +459,3 @@ static const struct script scripts[] = {
 			"< r 0 0 no unseen\n",
 	},
 };
-
-#endif

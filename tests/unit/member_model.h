@@ -2,8 +2,7 @@
 /* Random changes of a table of members, to it and to a plain model, and packets that ask it before,
  * in and after each page that is written. They find all that stays and nothing that never was.
  */
-#ifndef TESTS_UNIT_MEMBER_MODEL_H
-#define TESTS_UNIT_MEMBER_MODEL_H
+#pragma once
 
 #include "member_store.h"
 #include "member_universe.h"
@@ -41,5 +40,3 @@ void table_check(void);
 
 /* A change has been made in part: takes over what is there now, which is no third thing. */
 void model_settle(void);
-
-#endif

@@ -2,8 +2,7 @@
 /* A packet that asks the table of members, step by step, so that a writer can do anything between
  * two steps: as bpf/match/sets.h does it, which is no C of the host.
  */
-#ifndef TESTS_UNIT_MEMBER_READER_H
-#define TESTS_UNIT_MEMBER_READER_H
+#pragma once
 
 #include "member_store.h"
 
@@ -41,5 +40,3 @@ void reader_begin(struct reader *reader, const struct member_table *table,
 		  const struct memory_store *store, const uint8_t addr[16]);
 /* One step; false: it has the answer. */
 bool reader_go(struct reader *reader);
-
-#endif

@@ -2,8 +2,7 @@
 /* Pages of members in memory, as the kernel has them: a page is replaced at once, the memory of the
  * former one is used again by the next that is written, and whoever reads there sees it change.
  */
-#ifndef TESTS_UNIT_MEMBER_STORE_H
-#define TESTS_UNIT_MEMBER_STORE_H
+#pragma once
 
 #include "compile/member_table.h"
 
@@ -31,5 +30,3 @@ void memory_store_clear(struct memory_store *store);
 /* The page, or NULL. It changes, or becomes another one, while the writer goes on. */
 const union rl_member_page *memory_store_page(const struct memory_store *store, bool ipv6,
 					      uint32_t number);
-
-#endif

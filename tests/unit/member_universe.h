@@ -2,8 +2,7 @@
 /* The prefixes of both families that members are taken from in random tests, many inside one
  * another.
  */
-#ifndef TESTS_UNIT_MEMBER_UNIVERSE_H
-#define TESTS_UNIT_MEMBER_UNIVERSE_H
+#pragma once
 
 #include "policy/member.h"
 
@@ -20,5 +19,3 @@ uint32_t universe_find(const struct member *member);
 
 /* A random number. */
 uint64_t below(uint64_t bound);
-
-#endif

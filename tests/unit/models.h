@@ -5,8 +5,7 @@
  *
  * Windows count in the rate's own unit: a byte is 8 of a limit in bits.
  */
-#ifndef TESTS_MODELS_H
-#define TESTS_MODELS_H
+#pragma once
 
 #include "gcra_pair.h"
 
@@ -103,5 +102,3 @@ void must_refuse(const char *const *texts, size_t count);
 /* One test for every text, named by it. */
 size_t tests_of(struct CMUnitTest *tests, const char *const *texts, size_t count,
 		CMUnitTestFunction test);
-
-#endif

@@ -2,8 +2,7 @@
 /* Helpers of the tests of the policy language: contexts, parsing that must succeed, the round trip
  * through print, and random rules.
  */
-#ifndef RLCTL_POLICY_HELPERS_H
-#define RLCTL_POLICY_HELPERS_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -46,5 +45,3 @@ uint64_t random_below(uint64_t bound);
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx);
 /* A valid statement `alarm` of that name. */
 void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct policy_context *ctx);
-
-#endif

@@ -23,7 +23,7 @@ included() {
 lines() { (cd "$TMP" && python3 "$TOP/scripts/lines.py"); }
 
 # The table has one row: FILES BUDGET.
-table_of() { printf '| files | lines at most |\n|---|---|\n| `%s` | %s |\n' "$@" >"$TABLE"; }
+table_of() { printf '| files | lines at most |\n|---|---|\n| \x60%s\x60 | %s |\n' "$@" >"$TABLE"; }
 
 test_budget() {
 	seq 12 >"$TMP/docs/twelve" && table_of 'docs/twelve' 1,012 && has '12 of   1,012' lines && ! has warning lines 2>/dev/null &&

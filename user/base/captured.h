@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A packet of a capture. */
-#ifndef RLCTL_CAPTURED_H
-#define RLCTL_CAPTURED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct captured {
 	uint32_t bytes;      /* length of the Ethernet frame on the wire, without FCS; >= size */
 	bool sent;           /* its link header says that the capturing machine sent it */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The kernel's clocks. */
-#ifndef RLCTL_CLOCK_H
-#define RLCTL_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -20,5 +19,3 @@ static inline uint64_t clock_realtime(const struct clock_pair *pair, uint64_t mo
 {
 	return pair->realtime_ns - pair->monotonic_ns + monotonic_ns;
 }
-
-#endif

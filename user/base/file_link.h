@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Users by whose files and links a path may lead. */
-#ifndef RLCTL_FILE_LINK_H
-#define RLCTL_FILE_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -10,5 +9,3 @@
  * to root, to the caller or to the file's owner. `file` is of the file that open() found: another
  * user cannot replace his own link by one of these afterwards. */
 bool link_is_foreign(const char *path, const struct stat *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* uthash's tables. If HASH_ADD runs out of memory, the item is not added and its hh.tbl is NULL. */
-#ifndef RLCTL_HASH_H
-#define RLCTL_HASH_H
+#pragma once
 
 #define HASH_NONFATAL_OOM 1
 /* The default, Jenkins', is one large expression: gcc's analyzer does not come to its end. */
@@ -10,5 +9,3 @@
 
 /* clang's analyzer does not see that the item is in the table. */
 #define hash_remove(head, item) HASH_DELETE(hh, head, item) /* NOLINT(clang-analyzer-*) */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The nearest word, for messages: "did you mean". */
-#ifndef RLCTL_HINT_H
-#define RLCTL_HINT_H
+#pragma once
 
 /* The nearest of the words offered; `best` is NULL if none is near enough. */
 struct hint {
@@ -10,5 +9,3 @@ struct hint {
 	unsigned int distance;
 };
 void hint_offer(struct hint *hint, const char *candidate);
-
-#endif

@@ -4,8 +4,7 @@
  * takes the place of the library's: it names the functions that are called, in a structure, and
  * code calls them as ever, once lazy_load() has succeeded.
  */
-#ifndef RLCTL_LAZY_H
-#define RLCTL_LAZY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int lazy_load(const struct lazy_library *library);
 
 #define LAZY_FIELD(name) __typeof__(name) *name;
 #define LAZY_NAME(name)  #name,
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The functions of libpcap that are called, after pcap_load(). */
-#ifndef RLCTL_LAZY_PCAP_H
-#define RLCTL_LAZY_PCAP_H
+#pragma once
 
 /* pcap/pcap.h has a struct bpf_insn of its own, beside that of linux/bpf.h. */
 #define bpf_insn pcap_insn
@@ -52,6 +51,4 @@ int pcap_load(void);
 #define pcap_next_ex                             pcap_calls.pcap_next_ex
 #define pcap_open_dead                           pcap_calls.pcap_open_dead
 #define pcap_open_dead_with_tstamp_precision     pcap_calls.pcap_open_dead_with_tstamp_precision
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * Headers mark functions: "Reports." calls fail() once, at the cause, with a remedy, and returns a
  * negative errno or -1. "Silent." only returns a negative errno.
  */
-#ifndef RLCTL_MESSAGE_H
-#define RLCTL_MESSAGE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int message_send(enum message_kind kind, const char *format, va_list args)
 
 void progress_report(uint64_t done, const char *noun, int permille);
 void progress_over(void);
-
-#endif

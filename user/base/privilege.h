@@ -3,8 +3,7 @@
  * others are dropped before it starts, and a long-running verb drops the rest once its files are
  * open. Dropped capabilities cannot be regained.
  */
-#ifndef RLCTL_PRIVILEGE_H
-#define RLCTL_PRIVILEGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void privileges_lower(uint32_t raised);
 int privileges_drop(void);
 
 bool privilege_held(enum privilege privilege);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names of services, as /etc/services has them. */
-#ifndef RLCTL_SERVICES_H
-#define RLCTL_SERVICES_H
+#pragma once
 
 #include <stdint.h>
 
 /* The port of a service under a protocol such as "tcp". 0 or -ENOENT. */
 int service_port(const char *name, const char *protocol, uint16_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Signals that end a command, as a descriptor or held back. */
-#ifndef RLCTL_SIGNALS_H
-#define RLCTL_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ int signals_open(void);
 /* From now on these signals wait, except those that the process ignores; has one come? */
 void signals_hold(void);
 bool signals_held(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Numbers, sizes and times as text for people, always terminated; and untrusted text escaped to
  * printable ASCII, safe for a terminal. units.h has the text of the policy language. */
-#ifndef RLCTL_TEXT_H
-#define RLCTL_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -38,5 +37,3 @@ void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local);
 void time_ns_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns);
 /* Reads what time_ns_print() prints, and UTC without a fraction. 0 or -EINVAL. */
 int time_parse(const char *text, uint64_t *realtime_ns);
-
-#endif

@@ -3,8 +3,7 @@
  * parses numbers. A word must be a number as a whole ("80abc" is an error); integers only; overflow
  * is an error.
  */
-#ifndef RLCTL_UNITS_H
-#define RLCTL_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len);
 /* Word number `index` of quantities: time units, multipliers, units of amounts, rates without
  * period; NULL after the last. */
 const char *unit_word(size_t index);
-
-#endif

@@ -2,8 +2,7 @@
 /* Verbs, options and the parsed command line. A new option is a row of COMMAND_OPTIONS, a new
  * verb a row of all_verbs[] in verbs.c and a file cmd_VERB.c.
  */
-#ifndef RLCTL_CMD_H
-#define RLCTL_CMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -392,5 +391,3 @@ int policy_lint_note(const struct policy_source *file, const struct policy *poli
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; reports. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
 		      uint32_t prefixes, uint32_t rules, struct policy *policy);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A progress bar on stderr for work that takes longer than a second. */
-#ifndef RLCTL_PROGRESS_H
-#define RLCTL_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void progress_end(void);
 
 /* The callback of struct message_sink: all of the above in one function. */
 void progress_show(uint64_t done, const char *noun, int permille);
-
-#endif

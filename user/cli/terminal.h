@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An interactive terminal: questions, keys, colours. */
-#ifndef RLCTL_TERMINAL_H
-#define RLCTL_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ bool terminal_ask(struct terminal *terminal, const char *text);
 
 /* Reads single keys without echo until terminal_close; discards keys pressed before. */
 void terminal_keys(struct terminal *terminal);
-
-#endif

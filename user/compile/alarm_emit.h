@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The alarms of a policy as map entries. */
-#ifndef RLCTL_COMPILE_ALARM_EMIT_H
-#define RLCTL_COMPILE_ALARM_EMIT_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -12,5 +11,3 @@ int alarms_emit(struct build *b, const struct policy *policy);
 /* Notes in *out, which is compiled of `next`, from which alarms of the policy in force its own go
  * on: those of the same name that count the same and go on and off alike. */
 void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Computes what a state still admits, by bpf/algorithm/ and without changing it. Pure. */
-#ifndef RLCTL_ALLOWANCE_H
-#define RLCTL_ALLOWANCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, _
  * has debt and is not a refusal. */
 struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
 					  const struct rl_hot_slot *slot, __u64 now_ns);
-
-#endif

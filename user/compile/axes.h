@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The regions of limits as spans of numbers on axes: two of them have a packet in common if they
  * have a number in common on every axis, and payloads that agree. */
-#ifndef RLCTL_COMPILE_AXES_H
-#define RLCTL_COMPILE_AXES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ void axes_clear(struct axes *axes);
 bool axes_all(const struct axes *axes, size_t region, enum axis axis);
 
 bool axes_hold(const struct axes *axes, size_t region, enum axis axis, uint32_t number);
-
-#endif

@@ -3,8 +3,7 @@
  * return 0, -ENOMEM, or another negative errno after which the compilation cannot continue; errors
  * of single rules are added to b->errors, and the compilation continues to find more of them.
  */
-#ifndef RLCTL_COMPILE_BUILD_H
-#define RLCTL_COMPILE_BUILD_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "policy/policy.h"
@@ -34,5 +33,3 @@ int build_refuse_max(struct build *b, const struct rule *rule, int error, const 
 
 /* The rules array has no room for the policy. */
 void build_refuse_room(struct build *b);
-
-#endif

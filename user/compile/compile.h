@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Model to map entries and back. Pure: no system calls, time is a parameter. */
-#ifndef RLCTL_COMPILE_H
-#define RLCTL_COMPILE_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "policy/policy.h"
@@ -57,5 +56,3 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
 		     const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
 		     struct policy *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A policy as map entries, and what it is compiled for. */
-#ifndef RLCTL_COMPILED_H
-#define RLCTL_COMPILED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct compile_context {
 	const struct rl_filters *filters;  /* that the program has, by bit; NULL: none */
 	const struct rl_set *sets;         /* those in the kernel, by number; NULL: none */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules and prefixes as map entries. */
-#ifndef RLCTL_COMPILE_EMIT_H
-#define RLCTL_COMPILE_EMIT_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -15,5 +14,3 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes);
 
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
 bool is_link_local_prefix(const struct rule *rule);
-
-#endif

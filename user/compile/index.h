@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The index of prefixes with many rules: rl_index_entry. */
-#ifndef RLCTL_COMPILE_INDEX_H
-#define RLCTL_COMPILE_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int index_append(struct index *index, const struct rule *const *rules, size_t co
 		 struct crowd *crowd);
 
 void index_clear(struct index *index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A prefix with more rules than packets are asked one by one. */
-#ifndef RLCTL_COMPILE_INDEXED_H
-#define RLCTL_COMPILE_INDEXED_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -12,5 +11,3 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 /* Refuses limits of which a packet could meet more than RL_GROUP_MAX; those of a prefix come first.
  * 0, or -ENOMEM; errors are added. */
 int limits_check(struct build *b, const struct rule *const *rules, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules of the next policy keep state of the current one. */
-#ifndef RLCTL_COMPILE_INHERIT_H
-#define RLCTL_COMPILE_INHERIT_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -11,5 +10,3 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 
 /* Sets the lane of every rule. */
 void lanes_choose(struct policy *next);
-
-#endif

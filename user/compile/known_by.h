@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which packets make their source known, and the alarms while which none does. */
-#ifndef RLCTL_COMPILE_KNOWN_BY_H
-#define RLCTL_COMPILE_KNOWN_BY_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -13,5 +12,3 @@ int known_by_emit(struct build *b, const struct policy *policy);
 /* Has a rule of the prefix a part in that, beside the header in force? Then the policy is written
  * as a whole. */
 bool known_by_changes(const struct policy *prefix, const struct rl_policy_header *header);
-
-#endif

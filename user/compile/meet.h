@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How many limits of one prefix a packet can meet. */
-#ifndef RLCTL_COMPILE_MEET_H
-#define RLCTL_COMPILE_MEET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct meeting {
  * prefix? 0: none; -E2BIG: *met is one; -EOVERFLOW: not found out within the search's bound;
  * -ENOMEM. Rules that allow or deny such a packet before are not looked at. */
 int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, struct meeting *met);
-
-#endif

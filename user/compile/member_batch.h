@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Members of one set that are written together, page by page. Pure but for the store. */
-#ifndef RLCTL_COMPILE_MEMBER_BATCH_H
-#define RLCTL_COMPILE_MEMBER_BATCH_H
+#pragma once
 
 #include "compile/member_order.h"
 #include "compile/member_page.h"
@@ -31,5 +30,3 @@ bool expires_later(uint32_t a, uint32_t b);
 /* Writes all entries but the refused ones; there are pages for them. Those that `became` says are
  * present may stay unread. Sets `became` and *result. */
 int batch_write(struct member_batch *batch);
-
-#endif

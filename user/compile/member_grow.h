@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The number of pages of the table of members: one more, one fewer. Pure but for the store. */
-#ifndef RLCTL_COMPILE_MEMBER_GROW_H
-#define RLCTL_COMPILE_MEMBER_GROW_H
+#pragma once
 
 #include "compile/member_page.h"
 
@@ -27,5 +26,3 @@ int table_grow(struct member_table *table, bool ipv6, uint64_t members);
 
 /* Merges at most so many pages of those that the members which are there do not need. */
 int table_shrink(struct member_table *table, bool ipv6, uint32_t most);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The guide of the table of members: which lengths there may be around an address. Pure. */
-#ifndef RLCTL_COMPILE_MEMBER_GUIDE_H
-#define RLCTL_COMPILE_MEMBER_GUIDE_H
+#pragma once
 
 #include "compile/member_page.h"
 
@@ -15,5 +14,3 @@ bool guide_has(const struct rl_member_layout *layout, const __u64 seed[2], bool 
 
 /* Takes over the guide of `from`, which names all lengths that there are. */
 void guide_replace(struct rl_member_layout *layout, const struct rl_member_layout *from);
-
-#endif

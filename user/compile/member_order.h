@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Members in the order of the pages that they are in, whatever number of pages there is. Pure. */
-#ifndef RLCTL_COMPILE_MEMBER_ORDER_H
-#define RLCTL_COMPILE_MEMBER_ORDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ static inline struct member_place *order_places(const struct member_order *order
 }
 
 uint64_t place_hash(const struct member_place *place);
-
-#endif

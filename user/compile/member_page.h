@@ -2,8 +2,7 @@
 /* One page of the table of members, as its writer changes it: a copy, which is cleaned when it is
  * loaded and takes the place of the former page when it is stored. Pure but for the store.
  */
-#ifndef RLCTL_COMPILE_MEMBER_PAGE_H
-#define RLCTL_COMPILE_MEMBER_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -111,5 +110,3 @@ int page_remove(struct member_table *table, struct member_page *page);
 /* rl_member_layout.pages4, pages6. */
 uint64_t pages_read(const struct member_table *table, bool ipv6);
 void pages_publish(struct member_table *table, bool ipv6, uint64_t pages);
-
-#endif

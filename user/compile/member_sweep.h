@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* When members expire, and room by those that have. Pure but for the store. */
-#ifndef RLCTL_COMPILE_MEMBER_SWEEP_H
-#define RLCTL_COMPILE_MEMBER_SWEEP_H
+#pragma once
 
 #include "compile/member_page.h"
 
@@ -17,5 +16,3 @@ int sweep_for_room(struct member_table *table, uint32_t set, uint64_t members);
 
 /* No members of former epochs are left when it returns 0. */
 int sweep_stale(struct member_table *table);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * All functions that return int return 0, or the negative errno of the store.
  */
-#ifndef RLCTL_COMPILE_MEMBER_TABLE_H
-#define RLCTL_COMPILE_MEMBER_TABLE_H
+#pragma once
 
 #include "policy/member.h"
 #include "rlctl_abi.h"
@@ -98,5 +97,3 @@ int member_table_sweep_some(struct member_table *table, uint32_t pages);
  * of the sum of all sets' `max`: a swap holds the members of a set twice. That costs a bucket of 16
  * bytes each, rounded up to a power of two. */
 uint32_t member_table_pages(uint64_t members);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The numbers of a limit, as the data path uses them. */
-#ifndef RLCTL_NUMBERS_H
-#define RLCTL_NUMBERS_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "policy/policy.h"
@@ -23,5 +22,3 @@ bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
 /* The clock of a limit: precise if it paces; otherwise the tick clock if a burst (queue, window)
  * spans at least 16 ticks. */
 enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The packets that a rule matches, as a set in each of a few dimensions. */
-#ifndef RLCTL_COMPILE_REGION_H
-#define RLCTL_COMPILE_REGION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ bool region_is_empty(const struct region *region);
 
 /* One packet of the region, as far as the region is not of all packets; without extras. */
 struct rl_match region_packet(const struct region *region);
-
-#endif

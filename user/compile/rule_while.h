@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* `while` behind rules, as map entries have it. */
-#ifndef RLCTL_RULE_WHILE_H
-#define RLCTL_RULE_WHILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ bool extra_is_while(const struct rl_extra *extra);
 
 /* Notes `while` of the rule in its entry. Refuses an alarm that the policy lacks. */
 void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The sets of a policy as map entries: their numbers, and their groups of rules. */
-#ifndef RLCTL_COMPILE_SET_GROUPS_H
-#define RLCTL_COMPILE_SET_GROUPS_H
+#pragma once
 
 #include "compile/build.h"
 
@@ -21,5 +20,3 @@ struct rl_range *set_group(struct build *b, const struct rule *rule);
 /* Refuses a policy in which one packet could meet more than RL_GROUP_MAX limits of sets and of one
  * prefix together: an address may be a member of all sets. */
 int sets_check(struct build *b, const struct policy *policy);
-
-#endif

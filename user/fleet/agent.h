@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The agent of one member: its loop is in agent.c. */
-#ifndef RLCTL_FLEET_AGENT_H
-#define RLCTL_FLEET_AGENT_H
+#pragma once
 
 #include "fleet/agent_state.h"
 
@@ -13,5 +12,3 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why);
 
 /* Sends requests for the keys that are due, and the heartbeat; applies the answers. */
 void agent_exchange(struct agent *a, uint64_t now_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The state of the agent of one member. */
-#ifndef RLCTL_FLEET_AGENT_STATE_H
-#define RLCTL_FLEET_AGENT_STATE_H
+#pragma once
 
 #include "fleet/fleet.h"
 #include "fleet/redis.h"
@@ -34,5 +33,3 @@ struct agent {
 	bool replaced;                    /* another agent has the instance */
 	char keys[3][RL_FLEET_NAME + 40]; /* of the heartbeat, in Redis */
 };
-
-#endif

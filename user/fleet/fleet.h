@@ -6,8 +6,7 @@
  * every key, without a lease; the rest is leased. So the members' buckets never exceed one whole
  * bucket.
  */
-#ifndef RLCTL_FLEET_INTERNAL_H
-#define RLCTL_FLEET_INTERNAL_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/units.h"
@@ -155,5 +154,3 @@ struct fleet_options {
 
 /* Runs a member until `fleet leave`, a signal, or the instance is detached. 0 or -1; reports. */
 int fleet_run(const struct instance *instance, const struct fleet_options *options);
-
-#endif

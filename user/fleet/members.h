@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How many members the fleet has. */
-#ifndef RLCTL_FLEET_MEMBERS_H
-#define RLCTL_FLEET_MEMBERS_H
+#pragma once
 
 #include "fleet/agent_state.h"
 
@@ -11,5 +10,3 @@ void agent_members_begin(struct agent *a, const struct rl_fleet_session *former)
 
 /* Takes over the number and the names of a heartbeat's answer. */
 void agent_members_read(struct agent *a, const redisReply *reply);
-
-#endif

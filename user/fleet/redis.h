@@ -6,8 +6,7 @@
  * longer than its timeout, whatever arrives meanwhile, or much memory, and a signal to end shortens
  * it.
  */
-#ifndef RLCTL_FLEET_REDIS_H
-#define RLCTL_FLEET_REDIS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);
 
 /* Element i of an array, clamped to the range; `least` if it is not a number. */
 int64_t reply_number(const redisReply *reply, size_t i, int64_t least, int64_t most);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The policy of the instance, as the agent follows it. */
-#ifndef RLCTL_FLEET_RULES_H
-#define RLCTL_FLEET_RULES_H
+#pragma once
 
 #include "fleet/agent_state.h"
 
@@ -16,5 +15,3 @@ int agent_policy_load(struct agent *a);
 
 /* Loads the policy again if it changed. 0, or -1 if the instance was detached; reports. */
 int agent_policy_watch(struct agent *a, uint64_t now_ns);
-
-#endif

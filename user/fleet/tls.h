@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* TLS to Redis, if built with hiredis_ssl and OpenSSL. */
-#ifndef RLCTL_FLEET_TLS_H
-#define RLCTL_FLEET_TLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool fleet_tls_is_supported(void);
  * certificate must be for the host, and signed by an authority that this machine trusts (or of
  * SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error, valid as long as the connection. */
 const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns);
-
-#endif

@@ -4,8 +4,7 @@
  *   unix://[[USER]:PASSWORD@]/PATH[?db=DB]
  *   redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT],…/MASTER[/DB]
  */
-#ifndef RLCTL_FLEET_URL_H
-#define RLCTL_FLEET_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct fleet_url {
 
 /* NULL, or the error and what to write. The text never contains the password. */
 const char *fleet_url_parse(const char *text, struct fleet_url *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Error messages that several files share. The report_ functions call fail() and return the error.
  */
-#ifndef RLCTL_REPORT_H
-#define RLCTL_REPORT_H
+#pragma once
 
 #include "kernel/attach/unsupported.h"
 #include "rlctl_abi.h"
@@ -34,5 +33,3 @@ int report_open_error(const char *device, enum rl_hook hook, int error);
 
 /* Why a driver refused native mode. */
 const char *native_error_text(int error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Runs the program on captured packets, attached to no device. */
-#ifndef RLCTL_SIMULATION_H
-#define RLCTL_SIMULATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ int simulation_counters_read(const struct simulation *simulation, struct rule_co
 /* The alarms as they stand at now_ns. Reports. */
 int simulation_alarms_read(const struct simulation *simulation, uint64_t now_ns,
 			   struct alarms_now *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Statements `alarm` of a policy, and `while` behind rules: text and model. */
-#ifndef RLCTL_POLICY_ALARM_H
-#define RLCTL_POLICY_ALARM_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -42,5 +41,3 @@ const char *policy_alarm_near(const struct policy *policy, const char *name);
 typedef void (*alarm_refuse_fn)(const struct rule *rule, const char *name, void *arg);
 size_t policy_alarms_missing(const struct policy *policy, const struct policy *known,
 			     alarm_refuse_fn refuse, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The packets that a question about rules is about. Pure. */
-#ifndef RLCTL_ASKED_H
-#define RLCTL_ASKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct asked {
 	const struct set_members *members; /* NULL: nothing is known of any set */
 	const struct alarm_states *alarms; /* NULL: nor of any alarm */
 };
-
-#endif

@@ -2,8 +2,7 @@
 /* Sets of packets as boxes: a range of each field, and flags that are set or not. Whether some
  * boxes cover another. Pure.
  */
-#ifndef RLCTL_BOX_H
-#define RLCTL_BOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct cover {
 
 /* Is there a packet in the box that is in no box of the cover? */
 bool box_is_open(const struct box *box, const struct cover *cover);
-
-#endif

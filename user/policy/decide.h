@@ -2,8 +2,7 @@
 /* The rules that decide on packets, in the order in which the data path finds them. Pure; for `rule
  * get` and the lockout guard.
  */
-#ifndef RLCTL_DECIDE_H
-#define RLCTL_DECIDE_H
+#pragma once
 
 #include "policy/asked.h"
 #include "policy/policy.h"
@@ -12,5 +11,3 @@
  * packet meets them. Those of a set or an alarm of which nothing is known may decide, and leave the
  * packets to the rules behind them as well. 0 or -ENOMEM. */
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out);
-
-#endif

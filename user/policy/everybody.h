@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules for everybody that are probably stricter than was meant. Pure. */
-#ifndef RLCTL_POLICY_EVERYBODY_H
-#define RLCTL_POLICY_EVERYBODY_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -14,5 +13,3 @@ void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, po
  * the device. */
 void lower_limit_warn(const struct policy *policy, const struct rule *rule,
 		      const struct policy_context *ctx, policy_warn_fn warn, void *arg);
-
-#endif

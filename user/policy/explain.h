@@ -2,8 +2,7 @@
 /* The fate of one packet, rule by rule, in the order in which the data path decides
  * (bpf/match/classify.h). Pure: what the kernel knows of limits comes from the caller.
  */
-#ifndef RLCTL_EXPLAIN_H
-#define RLCTL_EXPLAIN_H
+#pragma once
 
 #include "policy/policy.h"
 #include "policy/probe.h"
@@ -48,5 +47,3 @@ struct explanation {
  * errno. */
 int packet_explain(const struct policy *policy, const struct probe *probe,
 		   const struct explain_source *source, struct explanation *out);
-
-#endif

@@ -2,8 +2,7 @@
 /* Names of TCP flags, of differentiated-services code points (RFC 2474, 2597, 3246) and of ICMP
  * types (the spellings of nft).
  */
-#ifndef RLCTL_EXTRA_NAMES_H
-#define RLCTL_EXTRA_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ const char *dscp_name(uint8_t dscp);
 int icmp_type_by_name(const char *name, bool ipv6);
 /* NULL if it has none. */
 const char *icmp_type_name(uint8_t type, bool ipv6);
-
-#endif

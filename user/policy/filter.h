@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An expression of pcap-filter(7), compiled by libpcap. It sees an IP packet from its header on,
  * without the link's. */
-#ifndef RLCTL_FILTER_H
-#define RLCTL_FILTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int filter_compile(const char *expression, struct filter_program *out,
 /* Whether it compiles: the same, with the reason for every error. */
 int filter_check(const char *expression, char error[FILTER_ERROR_MAX]);
 void filter_program_clear(struct filter_program *program);
-
-#endif

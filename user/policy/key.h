@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The key of a limit, from words and to words. */
-#ifndef RLCTL_POLICY_KEY_H
-#define RLCTL_POLICY_KEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool key_word_next(char buf[KEY_WORD_MAX], const char *written, int index);
 
 /* Does the word leave out that every address of a family is a key of its own? */
 bool key_has_usual_lengths(const struct rl_limit *limit);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which rules are for an address, and in which order they are asked: by the length of the prefix,
  * be it the rule's own or a member of its set. Pure: who knows the members passes a callback. */
-#ifndef RLCTL_LEVEL_H
-#define RLCTL_LEVEL_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -37,5 +36,3 @@ static inline bool level_is(uint8_t level, int len)
 {
 	return level == len || (level == LEVEL_UNKNOWN && len == LEVEL_LONGEST);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules that are valid but probably not what their author meant. Pure. */
-#ifndef RLCTL_LINT_H
-#define RLCTL_LINT_H
+#pragma once
 
 #include "policy/origin.h"
 #include "policy/policy.h"
@@ -26,5 +25,3 @@ struct policy_sum {
 	size_t shadow;   /* limits that drop nothing */
 };
 void policy_sum(const struct policy *policy, struct policy_sum *out);
-
-#endif

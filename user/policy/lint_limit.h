@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Limits compared with each other, for lint. Pure. */
-#ifndef RLCTL_LINT_LIMIT_H
-#define RLCTL_LINT_LIMIT_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -66,5 +65,3 @@ bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
  * back; NULL: there is none. `wide` has all rules of wide prefixes and of the device that have an
  * effect. *error is -ENOMEM if memory ran out, else as it was. */
 const struct rule *forged_find(const struct policy *wide, int *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Ranges of lookup addresses: sources, or destinations where the instance goes by those. */
-#ifndef RLCTL_LINT_RANGE_H
-#define RLCTL_LINT_RANGE_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -23,5 +22,3 @@ struct range range_of(const struct rule *prefix, const struct rl_match *match, b
 /* Has every address of the range the match, as far as it is about lookup addresses? True for a set:
  * rules_decide() takes each address for one that may be in it. */
 bool range_has_match(const struct range *range, const struct rl_match *match, bool by_dest);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A member of a set as text: an address or a prefix of either family. */
-#ifndef RLCTL_POLICY_MEMBER_H
-#define RLCTL_POLICY_MEMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline bool member_is_ipv4(const struct member *member)
 {
 	return prefix_is_ipv4(member->addr, member->len);
 }
-
-#endif

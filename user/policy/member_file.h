@@ -11,8 +11,7 @@
  * (badguys, badguys4, badguys-v6); a text without such a set is refused, because an exception must
  * not become a ban.
  */
-#ifndef RLCTL_POLICY_MEMBER_FILE_H
-#define RLCTL_POLICY_MEMBER_FILE_H
+#pragma once
 
 #include "policy/member_list.h"
 
@@ -23,5 +22,3 @@
  * the text cannot be used; then *list may hold some members. */
 const char *member_file_parse(const char *text, size_t size, const char *set, uint64_t now_ns,
 			      struct member_list *list);
-
-#endif

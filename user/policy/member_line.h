@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A line with an address, as in a list (member_file.h) and in what was saved (member_state.h). */
-#ifndef RLCTL_POLICY_MEMBER_LINE_H
-#define RLCTL_POLICY_MEMBER_LINE_H
+#pragma once
 
 #include "policy/member_list.h"
 
@@ -16,5 +15,3 @@ int member_line_parse(const char *line, size_t size, size_t number, uint64_t now
 extern const char MEMBER_NO_MEMORY[];
 const char *member_word_parse(const char *word, size_t size, uint64_t life_ns,
 			      struct member_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Members as they are read from a text, and the lines of it that are none. */
-#ifndef RLCTL_POLICY_MEMBER_LIST_H
-#define RLCTL_POLICY_MEMBER_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ extern const char MEMBER_TOO_WIDE[]; /* as `why`: counted apart */
 void member_list_unite(struct member_list *list);
 
 void member_list_clear(struct member_list *list);
-
-#endif

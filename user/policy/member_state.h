@@ -9,8 +9,7 @@
  * Times are of the wall clock. A clock that stands before the moment of saving, as that of a
  * machine without a battery does at boot, does not lengthen what is left.
  */
-#ifndef RLCTL_POLICY_MEMBER_STATE_H
-#define RLCTL_POLICY_MEMBER_STATE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -37,5 +36,3 @@ void member_state_clear(struct member_state *state);
 void member_state_begin(FILE *file, uint64_t now_ns, const char *tag, const char *owner);
 void member_state_set_begin(FILE *file, const char *name);
 void member_state_member(FILE *file, const struct member *member, uint64_t end_ns);
-
-#endif

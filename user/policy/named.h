@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lists of structs that begin with their name, in the order of their names: the sets and the alarms
  * of a policy. */
-#ifndef RLCTL_POLICY_NAMED_H
-#define RLCTL_POLICY_NAMED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ struct named_place {
 };
 bool named_next(struct named from, struct named to, struct named_place *at, const void **left,
 		const void **right);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The words of the policy language, for parser and printer. */
-#ifndef RLCTL_POLICY_NAMES_H
-#define RLCTL_POLICY_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ bool word_is_action(const char *word);
 
 /* Word number `index` of the language, without numbers and units; NULL after the last. */
 const char *policy_word(size_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the lines of a policy's text come from: one file, or several that include one another. */
-#ifndef RLCTL_ORIGIN_H
-#define RLCTL_ORIGIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct policy_place {
 
 /* The place of a line of the text, from 1. */
 struct policy_place policy_place(const struct policy_source *source, uint32_t line);
-
-#endif

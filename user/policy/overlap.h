@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether one rule's matches hold wherever another's do. */
-#ifndef RLCTL_OVERLAP_H
-#define RLCTL_OVERLAP_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -11,5 +10,3 @@ bool match_within(const struct rule *inner, const struct rule *outer);
 
 /* Do protocol or ports alone show that no packet has the matches of both? */
 bool match_differs(const struct rule *a, const struct rule *b);
-
-#endif

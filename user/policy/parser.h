@@ -3,8 +3,7 @@
  * and the functions that its files share. Functions that return int return 0, or -EINVAL with
  * p->err filled; parse_*() moves the cursor past what it has read, on success only.
  */
-#ifndef RLCTL_POLICY_PARSER_H
-#define RLCTL_POLICY_PARSER_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -255,5 +254,3 @@ static inline bool clause_given(const struct parser *p, enum clause_name name)
 {
 	return p->clause_at[name].len > 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * to look up the names of services. The
  * language is described in rlctl-policy(5).
  */
-#ifndef RLCTL_POLICY_H
-#define RLCTL_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -295,5 +294,3 @@ void policy_clear(struct policy *policy);
 #define policy_for_each(policy, rule)             \
 	for (struct rule *rule = (policy)->rules; \
 	     rule && rule < (policy)->rules + (policy)->count; rule++)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A packet that is asked about, perhaps not in full, and whether matches hold for it. Pure. */
-#ifndef RLCTL_PROBE_H
-#define RLCTL_PROBE_H
+#pragma once
 
 #include "policy/fields.h"
 #include "policy/level.h"
@@ -39,5 +38,3 @@ enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
  * not, or on what it depends, and then *fields are those. */
 enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which rules ask whether a packet is established (rlctl-policy(5), Proof of source). Pure. */
-#ifndef RLCTL_POLICY_PROOF_H
-#define RLCTL_POLICY_PROOF_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -16,5 +15,3 @@ bool match_may_be_established(const struct rl_match *match);
 /* Warns if the rule's use of these words is dangerous. */
 void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
 		void *arg);
-
-#endif

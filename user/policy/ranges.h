@@ -2,8 +2,7 @@
 /* The values that a rule accepts of a packet's fields, whether it names them or those that it does
  * not want. Pure.
  */
-#ifndef RLCTL_RANGES_H
-#define RLCTL_RANGES_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -30,5 +29,3 @@ bool same_opaque(const struct rl_extra *a, const struct rl_extra *b, enum rl_mat
 
 /* Does the rule match no TCP segments but SYNs without ACK? */
 bool rule_is_of_syns(const struct rule *rule);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The packets of one lookup address that a rule matches, as boxes. Pure. */
-#ifndef RLCTL_RULE_BOXES_H
-#define RLCTL_RULE_BOXES_H
+#pragma once
 
 #include "policy/asked.h"
 #include "policy/box.h"
@@ -28,5 +27,3 @@ void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len);
  * -ENOMEM. */
 int rule_boxes(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
 	       struct boxes *out, bool *exact);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Statements `set` of a policy: text and model. */
-#ifndef RLCTL_POLICY_SET_H
-#define RLCTL_POLICY_SET_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -49,5 +48,3 @@ size_t policy_sets_missing(const struct policy *policy, const struct policy *kno
 /* Calls `tell` for each set that no rule and no alarm names, by name. */
 void policy_sets_unused(const struct policy *policy,
 			void (*tell)(const struct policy_set *set, void *arg), void *arg);
-
-#endif

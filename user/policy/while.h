@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether a rule holds now, by the alarm behind its `while`. Pure: who knows the alarms passes a
  * callback. */
-#ifndef RLCTL_POLICY_WHILE_H
-#define RLCTL_POLICY_WHILE_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -22,5 +21,3 @@ enum held while_held(const struct rule *rule, const struct alarm_states *states)
 
 /* Do both have the same words behind the action: none, or the same alarm, on or off? */
 bool same_while(const struct rule *a, const struct rule *b);
-
-#endif

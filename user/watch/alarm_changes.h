@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which alarms went on or off between two readings. Pure. */
-#ifndef RLCTL_ALARM_CHANGES_H
-#define RLCTL_ALARM_CHANGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool alarms_same_places(const struct alarms_now *a, const struct alarms_now *b);
 /* Did alarms_read() fail only because others keep writing policies, or because the instance goes,
  * which a watch reports? */
 bool alarms_are_unknown(int error);
-
-#endif

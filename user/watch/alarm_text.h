@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Alarms as text for people. Pure: the moment at which they were read is a parameter. */
-#ifndef RLCTL_ALARM_TEXT_H
-#define RLCTL_ALARM_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
 /* "alarms on: flood since 09:00:12 (4m 3s), 12,345 packets/s; ...". False: none is on. */
 bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
 		     const struct clock_pair *at);
-
-#endif

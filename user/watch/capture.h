@@ -3,8 +3,7 @@
  * than Ethernet, an Ethernet header without addresses replaces the link header, and the length is
  * adjusted. All functions report errors, with the packet's number.
  */
-#ifndef RLCTL_CAPTURE_H
-#define RLCTL_CAPTURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ int capture_next(struct capture *capture, struct captured *out);
 
 /* Part of the file that has been read, 0..1000; -1: unknown. */
 int capture_permille(const struct capture *capture);
-
-#endif

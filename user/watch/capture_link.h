@@ -2,8 +2,7 @@
 /* Link headers other than Ethernet: their protocol, and where the packet begins. Pure; DLT_* as in
  * pcap-linktype(7).
  */
-#ifndef RLCTL_CAPTURE_LINK_H
-#define RLCTL_CAPTURE_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool link_is_known(int type);
 /* `size`: captured bytes of the frame. False if they do not hold the whole header; out->bytes is
  * then its minimum length. */
 bool link_header_read(int type, const uint8_t *data, uint32_t size, struct link_header *out);
-
-#endif

@@ -2,8 +2,7 @@
 /* Captures, written through libpcap: pcap with nanoseconds. A packet may hold only the first bytes
  * of a frame, with its original length. All functions report errors.
  */
-#ifndef RLCTL_CAPTURE_WRITE_H
-#define RLCTL_CAPTURE_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int capture_flush(struct capture_writer *writer);
 
 /* Does not flush. NULL is allowed. */
 void capture_end(struct capture_writer *writer);
-
-#endif

@@ -7,8 +7,7 @@
  * in a capture of one direction no station both sends and receives. Frames without two stations
  * (tunnels, loopback) are, if a fifth of the packets is between addresses that send to each other.
  */
-#ifndef RLCTL_DIRECTION_H
-#define RLCTL_DIRECTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void directions_free(struct directions *directions);
 void directions_count(struct directions *directions, const struct captured *packet);
 
 bool directions_both(const struct directions *directions);
-
-#endif

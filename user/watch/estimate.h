@@ -3,8 +3,7 @@
  *
  * Errors are at two standard deviations: of twenty true values, nineteen are within.
  */
-#ifndef RLCTL_ESTIMATE_H
-#define RLCTL_ESTIMATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ struct rare_sources {
  * It asks how many sources that were seen once were seen again. A lower bound where some sources
  * send much more than others. */
 struct rare_sources rare_count(const struct rare *rare, const struct estimate *all);
-
-#endif

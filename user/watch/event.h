@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Something that has happened to an instance, as `rlctl events` tells it. */
-#ifndef RLCTL_WATCH_EVENT_H
-#define RLCTL_WATCH_EVENT_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ struct event {
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
 	struct event_excerpt excerpt;
 };
-
-#endif

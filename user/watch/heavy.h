@@ -8,8 +8,7 @@
  * heavy_source.missed packets, of before it was seen anew; that is at most a 4,096th of all
  * packets, and each source with more packets than that is in the list.
  */
-#ifndef RLCTL_HEAVY_H
-#define RLCTL_HEAVY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void heavy_clear(struct heavy *heavy);
 
 /* The source's prefix as text, as PREFIX_TEXT_MAX says. */
 void heavy_print(char *buf, size_t size, const struct heavy_source *source);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds sources at a limit in the hot table. It holds no addresses: they are learnt from a sample
  * of the packets that limits drop, and the state of each is then looked up. */
-#ifndef RLCTL_LIMITED_H
-#define RLCTL_LIMITED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool limited_is_hot(const struct instance *instance, const struct policy *policy
 int limited_sample(const struct instance *instance, const struct policy *policy,
 		   const struct rule *rule, uint32_t seconds, struct source_entry **out,
 		   size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which way a captured packet went, seen from the machine that has these addresses. Pure. */
-#ifndef RLCTL_LOCAL_ADDRESSES_H
-#define RLCTL_LOCAL_ADDRESSES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ enum local_way {
  * forges the machine's address has sent nothing in its name. */
 enum local_way local_way_of(struct local_addresses *local, const struct captured *captured,
 			    const struct local_packet *packet);
-
-#endif

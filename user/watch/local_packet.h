@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A captured packet, as far as sockets look at it. Pure. */
-#ifndef RLCTL_LOCAL_PACKET_H
-#define RLCTL_LOCAL_PACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct local_packet {
 };
 
 void local_packet_parse(const struct captured *captured, struct local_packet *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether a packet is established, and how the capture says so. */
-#ifndef RLCTL_LOCAL_PROOF_H
-#define RLCTL_LOCAL_PROOF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct local_proof {
 	bool established;
 	enum local_certainty certainty;
 };
-
-#endif

@@ -7,8 +7,7 @@
  * LOCAL_CONVERSATIONS_MAX each, so that a flood pushes out none of the first. Beyond that, the one
  * without packets for longest is forgotten.
  */
-#ifndef RLCTL_LOCAL_STACK_H
-#define RLCTL_LOCAL_STACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void local_stack_clear(struct local_stack *stack);
 
 /* Conversations of the machine that were forgotten for want of room. */
 uint64_t local_stack_forgotten(const struct local_stack *stack);
-
-#endif

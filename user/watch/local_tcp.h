@@ -5,8 +5,7 @@
  * on where the sequence numbers are those that a stack takes, so that a forged segment changes
  * nothing.
  */
-#ifndef RLCTL_LOCAL_TCP_H
-#define RLCTL_LOCAL_TCP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ struct local_tcp {
 void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p);
 void local_tcp_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed);
 struct local_proof local_tcp_proof(const struct local_tcp *tcp, uint64_t now_ns);
-
-#endif

@@ -2,8 +2,7 @@
 /* A conversation without a connection (UDP, ICMP echo), by who sent first: bpf/proof/asked.h,
  * without what that may forget. Pure.
  */
-#ifndef RLCTL_LOCAL_UDP_H
-#define RLCTL_LOCAL_UDP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void local_udp_sent(struct local_udp *udp, uint64_t now_ns, uint16_t port, uint1
 /* is_bound: the machine has just sent from that port. */
 void local_udp_arrived(struct local_udp *udp, uint64_t now_ns, bool is_bound, bool passed);
 struct local_proof local_udp_proof(const struct local_udp *udp, uint64_t now_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Metrics of prometheus.c's table, and how their samples are written. */
-#ifndef RLCTL_METRIC_H
-#define RLCTL_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void sample_end_rate(struct page *page, double rate); /* with three digits behin
 
 /* "SECONDS.NANOSECONDS\n" */
 void seconds_print(FILE *file, uint64_t ns);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Samples of metrics by alarm: none where a policy has no alarm, at most RL_ALARMS_MAX of each
  * metric for an instance. */
-#ifndef RLCTL_METRIC_ALARMS_H
-#define RLCTL_METRIC_ALARMS_H
+#pragma once
 
 #include "watch/metric.h"
 
@@ -11,5 +10,3 @@ void alarm_change_samples(struct page *page, const struct scraped *scraped);
 /* The metric's field is an enum rl_unit: of alarms in packets, or of the others, in bytes. */
 void alarm_counted_samples(struct page *page, const struct scraped *scraped);
 void alarm_rate_samples(struct page *page, const struct scraped *scraped);
-
-#endif

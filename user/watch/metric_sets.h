@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Samples of metrics by set. */
-#ifndef RLCTL_METRIC_SETS_H
-#define RLCTL_METRIC_SETS_H
+#pragma once
 
 #include "watch/metric.h"
 
@@ -11,5 +10,3 @@ void set_member_samples(struct page *page, const struct scraped *scraped);
 void set_capacity_samples(struct page *page, const struct scraped *scraped);
 /* Times of sets whose file has been loaded, or has failed to be. */
 void set_time_samples(struct page *page, const struct scraped *scraped);
-
-#endif

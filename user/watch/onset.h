@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* When something that comes and goes has begun and has ended, so that a single packet tells
  * nothing, and a pause of a flood neither. Pure. */
-#ifndef RLCTL_WATCH_ONSET_H
-#define RLCTL_WATCH_ONSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ enum onset_change onset_step(struct onset *onset, uint64_t count, uint64_t befor
 
 /* Neither on, nor was it there in one of the last tenths. */
 bool onset_is_idle(const struct onset *onset);
-
-#endif

@@ -2,8 +2,7 @@
 /* All instances in Prometheus' text exposition format 0.0.4. `stats --prometheus` and the exporter
  * print this document.
  */
-#ifndef RLCTL_PROMETHEUS_H
-#define RLCTL_PROMETHEUS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ int scrape_read(const struct target *target, enum scrape_rules rules, struct scr
 void scrape_clear(struct scrape *scrape);
 
 void scrape_print(FILE *file, const struct scrape *scrape);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How many events of an instance are told: at most QUOTA_RATE a second of each kind, and at once if
  * there were none for a second. Others are counted, and told of together, once a second. Pure. */
-#ifndef RLCTL_WATCH_QUOTA_H
-#define RLCTL_WATCH_QUOTA_H
+#pragma once
 
 #include "watch/event.h"
 
@@ -23,5 +22,3 @@ void quota_lose(struct quota *quota, enum event_kind kind, uint64_t count);
 /* Fills in an EVENT_LOST of what was lost, if there is any and the last one was a second ago, or
  * `at_once`. */
 bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event *out);
-
-#endif

@@ -6,8 +6,7 @@
  * a flood, neither follows it. Rates are compared by their logarithm, since sources differ by
  * factors.
  */
-#ifndef RLCTL_ROBUST_H
-#define RLCTL_ROBUST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct depth {
 	uint32_t before; /* second */
 };
 void depth_add(struct depth *depth, uint32_t second, uint64_t packets, double leak);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The rules of samples, found by their slot. */
-#ifndef RLCTL_RULE_BOOK_H
-#define RLCTL_RULE_BOOK_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 #include "policy/member.h"
@@ -32,5 +31,3 @@ bool rule_book_member(const struct rule_book *book, const struct rule *rule,
 
 /* Was the packet parsed as far as its addresses? */
 bool sample_has_addresses(const struct rl_sample *sample);
-
-#endif

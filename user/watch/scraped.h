@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An instance as metrics are made of it. */
-#ifndef RLCTL_SCRAPED_H
-#define RLCTL_SCRAPED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct scraped {
 	uint64_t generation; /* rl_policy_header.written; 0: none */
 	uint64_t *bans;      /* in force, by rule of stats.policy; the last is of everything */
 };
-
-#endif

@@ -6,8 +6,7 @@
  * as forged sources are; if that is not enough, every second source, by a hash of its address. What
  * they sent stays in the sums of their service.
  */
-#ifndef RLCTL_SEEN_H
-#define RLCTL_SEEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ int seen_settle(struct seen *seen);
 
 const struct seen_key *seen_key_of(const struct seen *seen, uint32_t series);
 struct seen_service *seen_service_of(const struct seen *seen, enum seen_kind kind, uint16_t number);
-
-#endif

@@ -3,8 +3,7 @@
  * D. Agrawal, A. El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data Streams",
  * ICDT 2005), with weights. A value with more than 1 / SHARES_PLACES of the weight is among them.
  * Pure. */
-#ifndef RLCTL_WATCH_SHARES_H
-#define RLCTL_WATCH_SHARES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct shares_part {
 };
 size_t shares_list(const struct shares *shares, uint64_t all, double least, struct shares_part *out,
 		   size_t max);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The packets of a service, by source and second, and what is made of them. */
-#ifndef RLCTL_SUGGEST_CLASS_H
-#define RLCTL_SUGGEST_CLASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ struct class_input {
 	const struct class_whole *whole;
 	uint32_t heaviest; /* out: the heaviest source that was left out, if any was */
 };
-
-#endif

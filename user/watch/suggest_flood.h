@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The part of a service that was a flood, and is left out: its cells become 0. Pure. */
-#ifndef RLCTL_SUGGEST_FLOOD_H
-#define RLCTL_SUGGEST_FLOOD_H
+#pragma once
 
 #include "watch/suggest_sums.h"
 
@@ -13,5 +12,3 @@ int whole_make(struct class_input *input, struct class_whole *out);
 
 /* Cells are ordered by source and second. Afterwards the sums are those of what remains. */
 void floods_leave_out(struct class_input *input, struct sums *sums, struct suggest_left_out *out);
-
-#endif

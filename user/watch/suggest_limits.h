@@ -10,8 +10,7 @@
  * A flood does not count: bursts unlike the rest (robust.h) that came back fewer than
  * SUGGEST_EPISODES times, for less than half of the seconds with packets, are left out.
  */
-#ifndef RLCTL_SUGGEST_LIMITS_H
-#define RLCTL_SUGGEST_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool suggest_has_rule(const struct suggest_class *class, bool sum);
 /* The packets of a class in the words of a rule: "tcp dport 443", "icmp"; empty for all. */
 void suggest_match_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *suggestion,
 			 enum suggest_kind kind, uint16_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The packets of a service by second, of all sources together, and walks over its sources. Pure. */
-#ifndef RLCTL_SUGGEST_SUMS_H
-#define RLCTL_SUGGEST_SUMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct collected {
 	size_t count;
 	uint32_t window;
 };
-
-#endif

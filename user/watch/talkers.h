@@ -2,8 +2,7 @@
 /* Traffic per source or per destination, estimated from samples over the last slices of time. Pure;
  * memory grows with the number of addresses, of which there are no more than samples.
  */
-#ifndef RLCTL_TALKERS_H
-#define RLCTL_TALKERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *shar
 size_t talkers_count(const struct talkers *talkers);
 /* Forgets all of them. */
 void talkers_clear(struct talkers *talkers);
-
-#endif

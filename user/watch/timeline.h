@@ -6,8 +6,7 @@
  * 1 min ... 12 h, 1 day ...). A time that would need more than TIMELINE_BINS bins widens them until
  * it fits; bins that have data stay together.
  */
-#ifndef RLCTL_TIMELINE_H
-#define RLCTL_TIMELINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ uint64_t timeline_begin_ns(const struct timeline *timeline, size_t bin);
 
 /* The bin with the most packets. 0 where there is none. */
 size_t series_peak(const struct timeline *timeline, const struct series *series);
-
-#endif

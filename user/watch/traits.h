@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Traits that sampled packets have in common, and their heaviest sources. Bounded memory. Pure. */
-#ifndef RLCTL_WATCH_TRAITS_H
-#define RLCTL_WATCH_TRAITS_H
+#pragma once
 
 #include "kernel/watch/sampler.h"
 #include "watch/event.h"
@@ -30,5 +29,3 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 /* Sources that have a hundredth of the packets, and values that a tenth of them have, the heaviest
  * first. `rate`: of all packets, a second. */
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Policies by name: those that come with rlctl. */
-#ifndef RLCTL_NAMED_POLICY_H
-#define RLCTL_NAMED_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ char *policy_name_path(const char *name);
 
 /* Whether a policy may have that name: lower-case letters, digits and dashes. */
 bool policy_name_possible(const char *word);
-
-#endif

@@ -3,8 +3,7 @@
  * check_NAME() in machine_checks.c, device_checks.c, cookies.c, tracking.c, sets.c or frames.c,
  * which calls doctor_finds().
  */
-#ifndef RLCTL_DOCTOR_H
-#define RLCTL_DOCTOR_H
+#pragma once
 
 #include "cli/guard/surroundings.h"
 #include "kernel/attach/features.h"
@@ -98,5 +97,3 @@ void check_addresses(struct doctor *doctor);
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
 MACHINE_CHECKS(CHECK_DECLARE)
 DEVICE_CHECKS(CHECK_DECLARE)
-
-#endif

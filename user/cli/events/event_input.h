@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The form in which a program gets an event: its standard input and its environment. */
-#ifndef RLCTL_EVENT_INPUT_H
-#define RLCTL_EVENT_INPUT_H
+#pragma once
 
 struct event_user;
 struct json_object;
@@ -17,5 +16,3 @@ void event_environment_free(char **environment);
 /* A file in memory with the text and a newline, so that a program that does not read holds nothing
  * up. The descriptor, at its beginning, or -errno. */
 int event_input(const char *json);
-
-#endif

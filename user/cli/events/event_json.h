@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An event as JSON, and JSON as the lines that people read. */
-#ifndef RLCTL_EVENT_JSON_H
-#define RLCTL_EVENT_JSON_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
  * to the packets. The object may come from a file: members of another type are left out, and
  * everything is escaped. */
 void event_print(FILE *file, struct json_object *object);
-
-#endif

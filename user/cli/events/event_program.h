@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The program that is run for events, and the user that it runs as: found and checked before the
  * first event, and executed without a shell and without privileges. */
-#ifndef RLCTL_EVENT_PROGRAM_H
-#define RLCTL_EVENT_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -41,5 +40,3 @@ int event_user_become(const struct event_user *user);
  * standard input, standard error as standard output too, no other descriptor; then the program.
  * Returns -errno if that fails. */
 int event_program_execute(const struct event_program *program, int input, char *const *environment);
-
-#endif

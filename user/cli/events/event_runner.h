@@ -3,8 +3,7 @@
  * the events, a bounded number at once, each for a bounded time. Nothing here waits for a program,
  * except for runner_close(). Times are CLOCK_MONOTONIC in nanoseconds.
  */
-#ifndef RLCTL_EVENT_RUNNER_H
-#define RLCTL_EVENT_RUNNER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ int runner_wait_ms(const struct runner *runner, uint64_t now_ns);
 /* Waits this long at most for all programs, also those that still wait, then ends them; frees the
  * runner. NULL is accepted. */
 void runner_close(struct runner *runner, uint64_t patience_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Receivers of events: standard output, the journal, and whoever else is to be told. */
-#ifndef RLCTL_EVENT_SINK_H
-#define RLCTL_EVENT_SINK_H
+#pragma once
 
 #include <json-c/json.h>
 
@@ -22,5 +21,3 @@ struct event_sink {
 };
 
 #define EVENT_SINKS_MAX 4
-
-#endif

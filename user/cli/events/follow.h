@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Follows instances: those that are there, and those that come. */
-#ifndef RLCTL_EVENT_FOLLOW_H
-#define RLCTL_EVENT_FOLLOW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
 /* Tells the sinks of every event until a signal, or until nobody reads standard output. 0, or < 0
  * after a report. */
 int events_follow(const struct target *target, const struct event_sink *sinks, size_t count);
-
-#endif

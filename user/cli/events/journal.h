@@ -6,8 +6,7 @@
  * A follower that has the journal's lock writes what it sees, and commands leave it to that one.
  * While there is none, they write their own changes. Where the journal cannot be written, as in a
  * sandbox, nothing is said and nothing fails. */
-#ifndef RLCTL_JOURNAL_H
-#define RLCTL_JOURNAL_H
+#pragma once
 
 #include <json-c/json.h>
 
@@ -29,5 +28,3 @@ void journal_append(const char *pins, const char *line);
  * in the order of each journal. 0 or < 0; reports a journal that may not be read. */
 int journal_read(const struct target *target, void (*visit)(struct json_object *event, void *arg),
 		 void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The folders and files of journals. Silent. */
-#ifndef RLCTL_JOURNAL_PLACE_H
-#define RLCTL_JOURNAL_PLACE_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 
@@ -18,5 +17,3 @@ int journal_open(const char *pins, const char *ending, int flags);
 
 /* Removes the journals of namespaces that are gone. */
 void journals_tidy(const char *pins);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The past as far as it is known. */
-#ifndef RLCTL_EVENT_PAST_H
-#define RLCTL_EVENT_PAST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * instance is attached, which alarms are on, which bans are in force. In the order of time. 0, or
  * < 0 after a report. */
 int events_past(const struct target *target, const struct event_sink *sink);
-
-#endif

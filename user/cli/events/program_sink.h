@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The receiver of events that --exec names: a program that is run for each of them. */
-#ifndef RLCTL_PROGRAM_SINK_H
-#define RLCTL_PROGRAM_SINK_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "cli/events/event_sink.h"
@@ -13,5 +12,3 @@ int program_sink_open(const struct command *command, struct event_sink *out);
 
 /* Programs that run may end within a few seconds. Accepts what program_sink_open() left NULL. */
 void program_sink_close(const struct event_sink *sink);
-
-#endif

@@ -2,8 +2,7 @@
 /* An instance whose events are told: what was last seen of it, and the events that wait to be told.
  * watched.c opens it and keeps the queue, the others look for what has changed. All that is kept is
  * bounded: by constants here, by the capacity of the instance's maps, or by its policy. */
-#ifndef RLCTL_WATCHED_H
-#define RLCTL_WATCHED_H
+#pragma once
 
 #include "cli/events/event_sink.h"
 #include "kernel/instance/instance.h"
@@ -133,5 +132,3 @@ void watched_alarms_changed(struct watched *w);
 int watched_tell(struct watched *w, uint64_t now_ns);
 /* Frees those that were not told. */
 void watched_forget(struct watched *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules that begin to drop, and that have stopped. */
-#ifndef RLCTL_WATCHED_DROPS_H
-#define RLCTL_WATCHED_DROPS_H
+#pragma once
 
 #include "cli/events/watched.h"
 
@@ -12,5 +11,3 @@ void watched_drops_policy_changed(struct watched *w, const struct policy *before
 /* The instance is gone: no rule drops any more. */
 void watched_drops_end(struct watched *w);
 void watched_drops_clear(struct watched *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Begins to look at an instance, looks at it, and ends. */
-#ifndef RLCTL_WATCHED_ROUND_H
-#define RLCTL_WATCHED_ROUND_H
+#pragma once
 
 #include "cli/events/watched.h"
 
@@ -14,5 +13,3 @@ int watched_close(struct watched *w);
 
 /* One round. 0; -ENODEV: it is gone; another negative value ends the command. */
 int watched_poll(struct watched *w);
-
-#endif

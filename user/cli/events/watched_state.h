@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Alarms, full sets and fleets. */
-#ifndef RLCTL_WATCHED_STATE_H
-#define RLCTL_WATCHED_STATE_H
+#pragma once
 
 #include "cli/events/watched.h"
 
 void watched_state_poll(struct watched *w, uint64_t now_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The guard against lockout: whether a policy would cut off an SSH session of this machine. */
-#ifndef RLCTL_GUARD_H
-#define RLCTL_GUARD_H
+#pragma once
 
 #include "cli/guard/ssh_logins.h"
 #include "cli/policy/verdict.h"
@@ -55,5 +54,3 @@ int guard_policies(struct guard *guard, int ifindex, const struct policy_context
 /* Whether a policy without rules, of the file `name`, may replace one of `rules` rules. 0 or
  * GUARD_ASKS. */
 int guard_empty(struct guard *guard, size_t rules, const char *name);
-
-#endif

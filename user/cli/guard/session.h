@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An instance that a verb has opened, with rules read from it. */
-#ifndef RLCTL_SESSION_H
-#define RLCTL_SESSION_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "kernel/instance/instance.h"
@@ -23,5 +22,3 @@ void session_close(struct session *session);
 
 /* Appends without sorting. Exits if out of memory. */
 void rules_append(struct policy *list, const struct rule *rule);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The SSH sessions of this machine, whoever asks. */
-#ifndef RLCTL_SSH_LOGINS_H
-#define RLCTL_SSH_LOGINS_H
+#pragma once
 
 #include <net/if.h>
 
@@ -35,5 +34,3 @@ void ssh_sessions_clear(struct ssh_sessions *sessions);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */
 bool sshd_title_is_login(const char *title);
-
-#endif

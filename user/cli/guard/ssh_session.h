@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The SSH session that this process belongs to, if any. */
-#ifndef RLCTL_SSH_SESSION_H
-#define RLCTL_SSH_SESSION_H
+#pragma once
 
 #include "policy/decide.h"
 
@@ -13,5 +12,3 @@ int ssh_session_parse(const char *text, struct flow *out);
  * that has one. False also if the session's processes are in another network namespace than this
  * process, which cannot cut them off. */
 bool ssh_session_find(struct flow *out);
-
-#endif

@@ -2,8 +2,7 @@
 /* Where the machine makes rules do other than they say: its network namespace and the device. One
  * text for doctor and for the verbs that bring rules into force. Changes nothing.
  */
-#ifndef RLCTL_SURROUNDINGS_H
-#define RLCTL_SURROUNDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void surroundings_note(const char *device, const struct rl_instance *info,
 /* A number in that file below /proc/sys/net, of the current network namespace; negative: there is
  * no such setting. */
 int net_setting(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Alarms as JSON, whose keys are stable, and as tables. */
-#ifndef RLCTL_ALARMS_OUTPUT_H
-#define RLCTL_ALARMS_OUTPUT_H
+#pragma once
 
 #include <json-c/json.h>
 
@@ -18,5 +17,3 @@ void json_put_alarms(struct json_object *object, const struct alarms_now *alarms
 
 /* Prints a table of them to stdout. */
 void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at);
-
-#endif

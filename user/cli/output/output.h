@@ -3,8 +3,7 @@
  * Everything except printable ASCII is escaped as \xNN. Functions that run out of memory exit with
  * status 1.
  */
-#ifndef RLCTL_OUTPUT_H
-#define RLCTL_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ void report_value(struct report *report, const char *key, struct json_object *va
 void report_none(struct report *report, const char *heading);
 /* Prints the table; with -j prints nothing and returns the array, which the caller frees. */
 struct json_object *report_end(struct report *report);
-
-#endif

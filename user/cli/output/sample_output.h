@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Output of monitor: samples of packets, and alarms that go on or off, as lines and JSON. */
-#ifndef RLCTL_SAMPLE_OUTPUT_H
-#define RLCTL_SAMPLE_OUTPUT_H
+#pragma once
 
 #include "kernel/state/alarms.h"
 #include "kernel/watch/sampler.h"
@@ -14,5 +13,3 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns,
 /* The same for an alarm that has changed, which the instance of the book has. */
 void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
 			const struct rule_book *book);
-
-#endif

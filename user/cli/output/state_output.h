@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Keys of states and bans as text, and their fields in records. */
-#ifndef RLCTL_STATE_OUTPUT_H
-#define RLCTL_STATE_OUTPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const str
 void report_allowance(struct report *report, const struct source_entry *entry);
 void report_next(struct report *report, const struct source_entry *entry);
 void report_ban(struct report *report, const struct source_entry *entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Prints an instance and its counters to stdout. */
-#ifndef RLCTL_STATS_OUTPUT_H
-#define RLCTL_STATS_OUTPUT_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 #include "kernel/state/stats.h"
@@ -29,5 +28,3 @@ void stats_print(const struct instance *instance, const struct instance_stats *s
 
 /* Only the tables, without the line that names the instance. */
 void stats_print_sums(const struct instance *instance, const struct instance_stats *stats);
-
-#endif

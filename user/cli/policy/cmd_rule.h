@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by the verbs of `rlctl rule`. */
-#ifndef RLCTL_CMD_RULE_H
-#define RLCTL_CMD_RULE_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "cli/guard/session.h"
@@ -18,5 +17,3 @@ int rule_words_parse(const struct command *command, const struct policy_context 
  * ownership of `document`. */
 void rules_print(const struct command *command, const struct session *session,
 		 const struct policy *rules, struct json_object *document);
-
-#endif

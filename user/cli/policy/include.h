@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Puts the files that a policy includes in the place of its `include` lines. */
-#ifndef RLCTL_INCLUDE_H
-#define RLCTL_INCLUDE_H
+#pragma once
 
 #include "cli/cmd.h"
 
@@ -9,5 +8,3 @@
  * relative to the folder of `path`, or to the current one if that is NULL. An include that cannot
  * be followed stays in the text, with its error in file->errors. 0 or -1; reports. */
 int includes_expand(struct policy_file *file, int fd, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file of an instance, where none is named: FOLDER/[netns-NAME/]DEVICE[.HOOK].SUFFIX. */
-#ifndef RLCTL_INSTANCE_FILE_H
-#define RLCTL_INSTANCE_FILE_H
+#pragma once
 
 #include <limits.h>
 
@@ -16,5 +15,3 @@ int instance_file_path(const char *verb, const char *folder, const char *device,
 
 /* "eth0 at xdp", "eth0 at xdp in NETNS" */
 void instance_file_owner(const char *device, enum rl_hook hook, char out[OWNER_MAX]);
-
-#endif

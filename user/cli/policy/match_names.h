@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The names that arguments of matches may have, for completion. Pure. */
-#ifndef RLCTL_CLI_MATCH_NAMES_H
-#define RLCTL_CLI_MATCH_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool match_names(const char *match, const char *typed, void (*offer)(void *arg, 
 
 /* An argument that the match may have; NULL: it has none, or needs no sample. */
 const char *match_sample(const char *match);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Replaces a file as a whole, so that a reader or a crash finds the former or the new one. */
-#ifndef RLCTL_SAVE_FILE_H
-#define RLCTL_SAVE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ int file_save(const char *path, const char *text, size_t size,
 
 /* Whether file_save() could begin. 0 or -1; reports. */
 int file_save_check(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The effect of a policy on an SSH session. Pure. */
-#ifndef RLCTL_VERDICT_H
-#define RLCTL_VERDICT_H
+#pragma once
 
 #include "policy/decide.h"
 #include "policy/level.h"
@@ -39,5 +38,3 @@ int verdict_of_change(const struct policy *before, const struct policy *after, b
 		      const struct flow *session, const struct set_members *members,
 		      struct verdict *out);
 bool verdict_worse(const struct verdict *next, const struct verdict *current);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Drawings over time, as SVG in the page. Their colours are those of style.css; every colour comes
  * with a pattern, a place or a word that says the same. */
-#ifndef RLCTL_CHART_H
-#define RLCTL_CHART_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -37,5 +36,3 @@ void spark_draw(FILE *out, const struct timeline *timeline, const struct series 
 
 /* When something was there: a bar from one time to another in the span of the timeline. */
 void span_draw(FILE *out, const struct timeline *timeline, uint64_t from_ns, uint64_t to_ns);
-
-#endif

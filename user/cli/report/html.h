@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Pieces of a page: untrusted text, numbers, times. Nothing else writes text into one. */
-#ifndef RLCTL_HTML_H
-#define RLCTL_HTML_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -27,5 +26,3 @@ void rate_text(char buf[HTML_RATE_MAX], uint64_t packets, uint64_t ns);
  * 12:00:31, 12:00 and 2026-11-23. */
 #define HTML_TIME_MAX 64
 void clock_text(char buf[HTML_TIME_MAX], uint64_t time_ns, uint64_t step_ns);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One page for a browser about a simulation: HTML with its style and drawings in it, without
  * scripts, that asks nothing of any other file or server. */
-#ifndef RLCTL_PAGE_H
-#define RLCTL_PAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct page {
 
 /* Writes the page to the file, which appears as a whole or stays as it was. 0 or -1; reports. */
 int page_save(const struct page *page, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The parts of a page, each in a file of its own, and what they all know of the record. */
-#ifndef RLCTL_PAGE_PARTS_H
-#define RLCTL_PAGE_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void known_sources_sum(const struct facts *facts, struct known_sources *out);
 /* Opens a table that scrolls in itself; the id is of the caption. */
 void table_begin(FILE *out, const char *id, const char *caption);
 void table_end(FILE *out);
-
-#endif

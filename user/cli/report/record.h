@@ -4,8 +4,7 @@
  * deals differently. Memory: at most 4 KB for a reason, 12 KB for a rule that matched, 2 MB for
  * sources.
  */
-#ifndef RLCTL_RECORD_H
-#define RLCTL_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ struct rl_amount record_sum(const struct record *record, const struct series *se
 
 /* The rule of the side with that counter_id, or NULL. */
 const struct rule *record_rule(const struct record_side *side, uint32_t counter_id);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Adds addresses to a set and deletes them, of one instance or several. */
-#ifndef RLCTL_SET_CHANGE_H
-#define RLCTL_SET_CHANGE_H
+#pragma once
 
 #include "cli/guard/guard.h"
 #include "cli/sets/set_input.h"
@@ -38,5 +37,3 @@ int set_change_end(struct set_change *change);
 
 /* Applies what arrives on standard input at once, up to its end or a signal. 0 or < 0; reports. */
 int set_stream_run(struct set_change *change, uint64_t life_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Verbs of sets that act on every instance they may mean. */
-#ifndef RLCTL_SET_EACH_H
-#define RLCTL_SET_EACH_H
+#pragma once
 
 #include "cli/cmd.h"
 
@@ -21,5 +20,3 @@ int set_save_changed(const struct target *target);
 /* After a policy came into force: loads the files of its sets that are not loaded yet. A file that
  * cannot be loaded is a warning, for the other rules are in force. */
 void sets_load_new(const struct target *target);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The guard against lockout by the members of a set. */
-#ifndef RLCTL_SET_GUARD_H
-#define RLCTL_SET_GUARD_H
+#pragma once
 
 #include "cli/sets/set_change.h"
 #include "policy/member_list.h"
@@ -13,5 +12,3 @@ int set_guarded_apply(struct set_change *change);
 /* For sets_load(): `guard` of struct set_load. */
 int set_load_guard(const struct target *target, const struct rl_set_words *words,
 		   struct member_list *list, char *why, size_t size);
-
-#endif

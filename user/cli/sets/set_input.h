@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Addresses for a set: words of a command line, lines of a file or of a stream. */
-#ifndef RLCTL_SET_INPUT_H
-#define RLCTL_SET_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int set_lines_open(struct set_lines *lines, const char *path);
 int set_lines_read(struct set_lines *lines, struct set_items *items);
 /* Reports how many lines were wrong beyond those that were named. */
 void set_lines_close(struct set_lines *lines);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Opens a set of an instance, by its name. */
-#ifndef RLCTL_SET_OPEN_H
-#define RLCTL_SET_OPEN_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "kernel/instance/instance.h"
@@ -40,5 +39,3 @@ int set_use_close(struct set_use *use);
 /* The words of the policy in force on its sets, by number; zero if it has none. 0 or < 0; reports.
  */
 int set_words_read(const struct instance *instance, struct rl_set_words out[RL_SETS_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The answers of the verbs of `rlctl set`. */
-#ifndef RLCTL_SET_OUTPUT_H
-#define RLCTL_SET_OUTPUT_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "cli/sets/set_open.h"
@@ -33,5 +32,3 @@ void set_test_print(const struct command *command, const struct set_use *use,
 
 /* A table of the sets. 0 or < 0; reports. */
 int set_table_print(const struct command *command, const struct instance *instance);
-
-#endif

@@ -2,8 +2,7 @@
 /* Properties of a capture that affect a result, and have to be said: jumps of its clock, packets
  * without all headers, invalid timestamps.
  */
-#ifndef RLCTL_CAPTURE_CHECK_H
-#define RLCTL_CAPTURE_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void headers_note(uint64_t cut, const char *name, const char *then);
 /* ... have not all bytes that rules compare. */
 void payload_note(uint64_t cut, const char *name);
 void timestamps_note(const struct capture *capture);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* simulate --against: what two policies do differently to the same packets, as text and as JSON. */
-#ifndef RLCTL_SIMULATE_AGAINST_H
-#define RLCTL_SIMULATE_AGAINST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ const struct difference **differences_sorted(const struct record *record, size_t
 /* The rule of the difference as words, "" where none decided. */
 void difference_rule(const struct record *record, const struct difference *difference,
 		     char words[RULE_TEXT_MAX]);
-
-#endif

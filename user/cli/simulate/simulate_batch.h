@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Packets of a capture that wait to be run together: copies, in their order. */
-#ifndef RLCTL_SIMULATE_BATCH_H
-#define RLCTL_SIMULATE_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool simulate_batch_has_room(const struct simulate_batch *batch, uint32_t size);
 void simulate_batch_add(struct simulate_batch *batch, const struct captured *packet,
 			uint64_t number);
 void simulate_batch_clear(struct simulate_batch *batch);
-
-#endif

@@ -2,8 +2,7 @@
 /* simulate --local: the capture is that of a machine with these addresses, whose sockets are
  * followed through it.
  */
-#ifndef RLCTL_SIMULATE_LOCAL_H
-#define RLCTL_SIMULATE_LOCAL_H
+#pragma once
 
 #include "base/captured.h"
 #include "cli/cmd.h"
@@ -36,5 +35,3 @@ void simulate_local_json(const struct simulate_local *local, struct json_object 
 void simulate_local_print(const struct simulate_local *local);
 void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
 			 const char *capture);
-
-#endif

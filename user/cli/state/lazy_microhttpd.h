@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The functions of libmicrohttpd that are called, after microhttpd_load(). */
-#ifndef RLCTL_LAZY_MICROHTTPD_H
-#define RLCTL_LAZY_MICROHTTPD_H
+#pragma once
 
 #include <microhttpd.h>
 
@@ -39,6 +38,4 @@ int microhttpd_load(void);
 #define MHD_run                         microhttpd_calls.MHD_run
 #define MHD_start_daemon                microhttpd_calls.MHD_start_daemon
 #define MHD_stop_daemon                 microhttpd_calls.MHD_stop_daemon
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Counters of an instance since an earlier document of `stats -j`. */
-#ifndef RLCTL_STATS_SINCE_H
-#define RLCTL_STATS_SINCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool since_instance(const struct since *since, size_t i, const char **device, co
  * deleted and added again keeps its count. */
 int since_subtract(const struct since *since, const struct instance *instance,
 		   struct instance_stats *stats, uint64_t *elapsed_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rules and their counters in another order. */
-#ifndef RLCTL_STATS_SORT_H
-#define RLCTL_STATS_SORT_H
+#pragma once
 
 #include "kernel/state/stats.h"
 
@@ -15,5 +14,3 @@ void stats_sort(const struct instance_stats *stats, const struct instance_stats 
 
 /* Frees what stats_sort() made. */
 void stats_sorted_clear(struct instance_stats *sorted);
-
-#endif

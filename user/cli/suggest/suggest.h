@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by the files of `rlctl suggest`. */
-#ifndef RLCTL_CLI_SUGGEST_H
-#define RLCTL_CLI_SUGGEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ void suggest_print_text(const struct suggest *s);
 void suggest_print_json(const struct suggest *s);
 /* The suggested policy without comments; the caller frees it. */
 char *suggest_policy_text(const struct suggest *s, bool enforce);
-
-#endif

@@ -2,8 +2,7 @@
 /* The time of a capture without the jumps and long pauses of its clock: what comes behind one is
  * put right after what came before, by whole seconds.
  */
-#ifndef RLCTL_SUGGEST_AXIS_H
-#define RLCTL_SUGGEST_AXIS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ uint64_t axis_shift(uint64_t time_ns, uint64_t from_ns);
 
 /* The capture's clock at that place. */
 uint64_t axis_clock(const struct axis *axis, uint64_t at_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Denies a source for a time, by the command that a user would type. */
-#ifndef RLCTL_DENY_H
-#define RLCTL_DENY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * that its guard of the SSH session refuses rather than asks. The command and all that it said are
  * written to `out`. 0 or -1. */
 int deny_run(const struct top *top, const char *prefix, const char *time, char *out, size_t size);
-
-#endif

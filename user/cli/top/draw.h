@@ -2,8 +2,7 @@
 /* The live display of `rlctl top`, with ncurses: draw.c draws it, screen.c has the loop and the
  * keys.
  */
-#ifndef RLCTL_DRAW_H
-#define RLCTL_DRAW_H
+#pragma once
 
 #include "base/units.h"
 #include "cli/top/top.h"
@@ -32,5 +31,3 @@ struct screen {
 
 void screen_draw(struct screen *s);
 size_t rows_shown(const struct screen *s);
-
-#endif

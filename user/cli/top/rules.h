@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Packets that each rule let through and dropped between two moments: from the counters of the
  * rules, so it is exact, unlike the figures of sources and destinations. */
-#ifndef RLCTL_TOP_RULES_H
-#define RLCTL_TOP_RULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void rule_counts_clear(struct rule_counts *counts);
  * were set to zero meanwhile. Pure. */
 struct rule_count rule_counts_since(const struct rule_counts *from, const struct rule_counts *to,
 				    const struct rule *rule);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One snapshot of `rlctl top` as text and as JSON. */
-#ifndef RLCTL_TOP_SNAPSHOT_H
-#define RLCTL_TOP_SNAPSHOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <json-c/json.h>
@@ -13,5 +12,3 @@ void snapshot_print(const struct top *top, bool headed);
 
 /* The caller frees it. */
 struct json_object *snapshot_json(const struct top *top);
-
-#endif

@@ -2,8 +2,7 @@
 /* The model of `rlctl top`: snapshots of an instance, from its counters and from samples. top.c
  * makes them, snapshot.c prints one, screen.c shows them live.
  */
-#ifndef RLCTL_TOP_H
-#define RLCTL_TOP_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -190,5 +189,3 @@ bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out
 
 /* screen.c: runs until the user quits, or asks for the next device. 0 or < 0. */
 int top_show(struct top *top, bool *next);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by the files of `rlctl complete`. */
-#ifndef RLCTL_COMPLETE_H
-#define RLCTL_COMPLETE_H
+#pragma once
 
 #include "cli/cmd.h"
 
@@ -32,5 +31,3 @@ void offer_users(struct completion *c);
 /* For attach, all devices; otherwise those with an instance, if these can be listed. */
 void offer_devices(struct completion *c);
 void offer_sets(struct completion *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds the one rule that the words of --rule select. */
-#ifndef RLCTL_SELECTOR_H
-#define RLCTL_SELECTOR_H
+#pragma once
 
 #include "cli/cmd.h"
 #include "kernel/instance/instance.h"
@@ -10,5 +9,3 @@
 /* NULL without --rule. 0, -1 or EXIT_USAGE; reports. */
 int selector_option(const struct command *command, const struct instance *instance,
 		    const struct policy *policy, const struct rule **out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Attaches an instance to any hook and detaches it. */
-#ifndef RLCTL_ATTACH_H
-#define RLCTL_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int instance_detach(const struct target *target);
  * then restore the qdiscs and remove the pins. Both report. */
 int instance_program_detach(const char *path, const char *device, enum rl_hook hook);
 int instance_teardown(const char *path, const char *device, enum rl_hook hook);
-
-#endif

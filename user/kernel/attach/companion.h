@@ -2,8 +2,7 @@
 /* The companion of an instance: a program at egress of its device, which notes what this machine
  * asks, so that answers are established (bpf/sent.bpf.c). It is there as long as the policy in
  * force asks whether UDP or ICMP is established (instance_asks). It lets every packet go on. */
-#ifndef RLCTL_COMPANION_H
-#define RLCTL_COMPANION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int companion_remove(const struct instance *instance);
 int companion_find(const char *path, const char *device, struct device_program *out);
 /* Is the link pinned there detached? Needs no capability but that of the pin. */
 bool companion_is_dead(const char *path);
-
-#endif

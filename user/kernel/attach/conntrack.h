@@ -2,8 +2,7 @@
 /* Can the kernel's connection tracking tell what is established (attach --state conntrack), and
  * does it track anything? In the network namespace of this process.
  */
-#ifndef RLCTL_CONNTRACK_H
-#define RLCTL_CONNTRACK_H
+#pragma once
 
 #include "rlctl_abi.h"
 
@@ -20,5 +19,3 @@ enum conntrack conntrack_read(void);
 
 /* Fails where the instance's program is to ask it, and cannot. */
 int conntrack_check(const char *device, const struct rl_instance *info);
-
-#endif

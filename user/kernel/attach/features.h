@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Checks whether the kernel provides the features that the programs need. Silent; changes nothing.
  */
-#ifndef RLCTL_FEATURES_H
-#define RLCTL_FEATURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct cpu_facts {
 	uint64_t bytes;
 };
 int cpus_read(struct cpu_facts *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names of hooks, modes and tables, as users write them. */
-#ifndef RLCTL_HOOK_NAMES_H
-#define RLCTL_HOOK_NAMES_H
+#pragma once
 
 #include "rlctl_abi.h"
 
@@ -22,5 +21,3 @@ static inline enum rl_hook tc_hook(const struct rl_instance *info)
 {
 	return info->hook == RL_HOOK_EGRESS ? RL_HOOK_EGRESS : RL_HOOK_INGRESS;
 }
-
-#endif

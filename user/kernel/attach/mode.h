@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Chooses the attach mode for a device and checks a policy against it. */
-#ifndef RLCTL_MODE_H
-#define RLCTL_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ enum rl_mode attach_mode_program(enum attach_mode mode);
 
 /* -EINVAL if the policy marks packets but the mode is not tc. Reports. */
 int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Opens the BPF object, sizes its maps and creates those that a policy needs. */
-#ifndef RLCTL_OBJECT_H
-#define RLCTL_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int policy_maps_make(const struct instance *instance, uint32_t uses);
  * whose ids do not come back. Maps with bans of sources in force stay, and those of the fleet,
  * which its agent has open. */
 void policy_maps_trim(const struct instance *instance, uint32_t uses);
-
-#endif

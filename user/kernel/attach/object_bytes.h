@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The BPF objects that the command carries, compressed: one of them is needed at a time. */
-#ifndef RLCTL_OBJECT_BYTES_H
-#define RLCTL_OBJECT_BYTES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ enum object_kind {
 
 /* Its ELF file, to be freed. NULL with errno: ENOMEM; ENOEXEC where the command is damaged. */
 void *object_unpack(enum object_kind kind, size_t *size);
-
-#endif

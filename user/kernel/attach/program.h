@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Identifies BPF programs by the maps that they use. */
-#ifndef RLCTL_PROGRAM_H
-#define RLCTL_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct device_program {
 /* Does the program use the map? 1 if it does, and *id is the program's; 0 if it does not or fd is
  * -ENOENT; another negative errno (also one passed as fd) if that cannot be determined. */
 int program_uses(int fd, uint32_t wanted, uint32_t *id);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes the running program fit the policy: some parts of the data path are only in the programs of
  * policies that use them (RL_USE_PROGRAM). */
-#ifndef RLCTL_PROGRAM_FIT_H
-#define RLCTL_PROGRAM_FIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ int program_widen_check(const struct instance *instance, const struct compiled *
 /* When this policy is in force, and no other may come back: drops the maps, the code and the
  * filters that it does not need. It reads the header and the extras of `policy`. Reports. */
 void policy_settle(const struct instance *instance, const struct compiled *policy);
-
-#endif

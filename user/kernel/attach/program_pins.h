@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds the pins of a program that came along with its device from another network namespace. */
-#ifndef RLCTL_PROGRAM_PINS_H
-#define RLCTL_PROGRAM_PINS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
 
 /* The pins of the instance, of whatever network namespace, that has the program. Silent. */
 bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Replaces the running program of an instance, at any hook, and keeps its maps. */
-#ifndef RLCTL_PROGRAM_SWAP_H
-#define RLCTL_PROGRAM_SWAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
  * that no packet runs without one of them. On failure the running one stays. *before and *after are
  * ids. Call with the writers' lock. Reports. */
 int program_swap(const struct instance *instance, uint32_t *before, uint32_t *after);
-
-#endif

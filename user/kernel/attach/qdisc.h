@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Installs the qdiscs clsact and fq that an instance needs, and restores the former ones. */
-#ifndef RLCTL_QDISC_H
-#define RLCTL_QDISC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int clsact_undo(const char *root, const char *device, struct rl_instance *info, 
 /* Removes the qdiscs that the instance created and no other program uses, unless the name now
  * belongs to another device. An error means that a retry may help. */
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
-
-#endif

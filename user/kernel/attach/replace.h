@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Replaces the program of an instance by that of this build (attach --replace). */
-#ifndef RLCTL_REPLACE_H
-#define RLCTL_REPLACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct sizes {
  * runs through the old or the new program. Recomputes the CPUs' shares of rates and budgets if the
  * number of online CPUs changed. Reports. */
 int instance_replace(struct instance *instance, const struct sizes *wanted);
-
-#endif

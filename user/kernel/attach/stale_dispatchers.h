@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Removes libxdp's pins of dispatchers that nothing but the pins holds. */
-#ifndef RLCTL_STALE_DISPATCHERS_H
-#define RLCTL_STALE_DISPATCHERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void stale_dispatchers_remove(const char *path);
 /* The same of one that another program has replaced on the device. This process may hold it still:
  * libxdp 1.3.1 leaks descriptors where it fails. */
 void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id);
-
-#endif

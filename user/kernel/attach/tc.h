@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Attaches, finds, replaces and detaches programs at the tc hooks. */
-#ifndef RLCTL_TC_H
-#define RLCTL_TC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
  * filter with the name of ours. */
 int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
 			     uint32_t program, struct device_program *out);
-
-#endif

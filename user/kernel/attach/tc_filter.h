@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lists the filters of a tc hook. */
-#ifndef RLCTL_TC_FILTER_H
-#define RLCTL_TC_FILTER_H
+#pragma once
 
 #include "kernel/device/netlink.h"
 #include "rlctl_abi.h"
@@ -12,5 +11,3 @@ int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg);
 
 /* 1 if there are filters, ours or others, else 0. Silent. */
 int tc_filters_on(int ifindex, enum rl_hook hook);
-
-#endif

@@ -2,8 +2,7 @@
 /* Attaches programs at the tc hooks by tcx, which needs no qdisc and runs before the filters of
  * clsact. Each program has a link pinned in the instance's directory; the kernel detaches the
  * program with the last reference to its link. Silent. */
-#ifndef RLCTL_KERNEL_TCX_H
-#define RLCTL_KERNEL_TCX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int pr
 
 /* Is the pinned link's device gone? The program stays loaded while the link is pinned. */
 bool tcx_link_is_dead(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Runs trials: a policy or an instance that is undone after a while unless confirmed. All functions
  * report. */
-#ifndef RLCTL_TRIAL_H
-#define RLCTL_TRIAL_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ void trial_close(struct trial *trial);
 
 /* Confirms the trial of an instance that is open for writing, and sets *of to its kind. */
 int instance_trial_keep(const struct instance *instance, enum trial_kind *kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads and writes the record of a trial in the pin directory. */
-#ifndef RLCTL_TRIAL_RECORD_H
-#define RLCTL_TRIAL_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int instance_trial_left(const struct instance *instance, struct trial_left *out)
 
 /* Did the processes of a trial end without a decision? */
 bool instance_trial_stale(const struct instance *instance);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Explains why the kernel rejected the maps or the program: the missing features, the version that
  * added them, and alternatives. Makes no system calls. */
-#ifndef RLCTL_UNSUPPORTED_H
-#define RLCTL_UNSUPPORTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ const char *feature_since(const struct kernel_feature *missing);
 
 /* One line without a newline. */
 void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX]);
-
-#endif

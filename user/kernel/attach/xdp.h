@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Attaches, finds, replaces and detaches programs at the hook xdp, through libxdp. */
-#ifndef RLCTL_XDP_H
-#define RLCTL_XDP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int xdp_program_replace(const struct instance *instance, uint32_t map_id);
 
 /* Without libxdp's dispatcher; attach and doctor say so. */
 #define XDP_ALONE_TEXT "no other XDP program can join it"
-
-#endif

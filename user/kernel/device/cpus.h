@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Number of CPUs, and the memory that per-CPU maps take for each. */
-#ifndef RLCTL_CPUS_H
-#define RLCTL_CPUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t v
 
 /* Sums `count` 64-bit numbers of one element over all CPUs. Silent. */
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
-
-#endif

@@ -2,8 +2,7 @@
 /* Reads the properties of a network device: link, driver, offloads, queues. Uses netlink and
  * ethtool's ioctl, because /sys/class/net belongs to another namespace under -n. Changes nothing.
  */
-#ifndef RLCTL_DEVICE_H
-#define RLCTL_DEVICE_H
+#pragma once
 
 #include "kernel/device/device_facts.h"
 
@@ -19,5 +18,3 @@ int device_for_each(int (*visit)(const char *name, void *arg), void *arg);
 
 /* Interface index, -ENODEV if there is no device of that name, or another negative errno. */
 int device_index(const char *device);
-
-#endif

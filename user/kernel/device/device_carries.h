@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which device a connection of this machine uses. */
-#ifndef RLCTL_DEVICE_CARRIES_H
-#define RLCTL_DEVICE_CARRIES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void route_back_find(const struct flow *flow, struct route_back *out);
 
 /* An address of 4 bytes, mapped, or of 16. */
 void address_map(const void *from, size_t size, uint8_t out[16]);
-
-#endif

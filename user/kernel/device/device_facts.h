@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Facts of a network device. */
-#ifndef RLCTL_DEVICE_FACTS_H
-#define RLCTL_DEVICE_FACTS_H
+#pragma once
 
 #include <linux/if_ether.h>
 #include <net/if.h>
@@ -54,5 +53,3 @@ struct device_facts {
 	struct device_ring ring;
 	uint64_t missed, overruns; /* lost before any program ran */
 };
-
-#endif

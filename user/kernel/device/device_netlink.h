@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the properties of a device from netlink, for device.c only. 0 or a negative errno. Silent.
  */
-#ifndef RLCTL_DEVICE_NETLINK_H
-#define RLCTL_DEVICE_NETLINK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ int device_link_read(struct device_facts *facts);
 
 /* -ENOENT on kernels that do not report them. */
 int device_xdp_read(int ifindex, uint64_t *features);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A device and those on top of it, in its network namespace: bridge, bond, VLANs, macvlans. Silent.
  */
-#ifndef RLCTL_DEVICE_STACK_H
-#define RLCTL_DEVICE_STACK_H
+#pragma once
 
 #include <linux/if_ether.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ struct device_stack {
 /* 0 or a negative errno; -E2BIG: there are more. */
 int device_stack_read(int ifindex, struct device_stack *out);
 bool device_stack_has(const struct device_stack *stack, int ifindex);
-
-#endif

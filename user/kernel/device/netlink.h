@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sends one netlink request and reads its answer, by libmnl; requests are filled with
  * mnl_attr_put_…. Silent; errors are negative errnos. */
-#ifndef RLCTL_NETLINK_H
-#define RLCTL_NETLINK_H
+#pragma once
 
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
@@ -36,5 +35,3 @@ const struct nlattr *netlink_attribute_in(const struct nlattr *outer, uint16_t t
 void netlink_generic_start(union netlink_request *request, uint16_t family, uint8_t command,
 			   uint16_t flags);
 int netlink_family_find(const char *name, uint16_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Network namespaces and their names. */
-#ifndef RLCTL_NETNS_H
-#define RLCTL_NETNS_H
+#pragma once
 
 #include <limits.h>
 
@@ -12,5 +11,3 @@ int netns_enter(const char *name);
  * 1, or if that is unknown and this one has no name. -ENOENT: another without a name. Silent.
  */
 int netns_name(char out[NAME_MAX + 1]);
-
-#endif

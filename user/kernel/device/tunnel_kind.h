@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The kinds of devices whose packets travel within others. */
-#ifndef RLCTL_TUNNEL_KIND_H
-#define RLCTL_TUNNEL_KIND_H
+#pragma once
 
 #include <linux/netlink.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct tunnel_kind {
 
 /* The kind of the device that a message of RTM_GETLINK describes; NULL: it is no tunnel. */
 const struct tunnel_kind *tunnel_kind_of(const struct nlmsghdr *link);
-
-#endif

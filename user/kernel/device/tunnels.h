@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tunnels of this machine through which a connection comes, and the packets that carry it. */
-#ifndef RLCTL_TUNNELS_H
-#define RLCTL_TUNNELS_H
+#pragma once
 
 #include <net/if.h>
 
@@ -19,5 +18,3 @@ struct tunnel {
 /* The tunnels that may carry the flow to this machine, at most TUNNELS_MAX. Peers of WireGuard are
  * read with CAP_NET_ADMIN, which is raised for it if it is at hand. Silent. */
 size_t tunnels_find(const struct flow *flow, struct tunnel out[TUNNELS_MAX]);
-
-#endif

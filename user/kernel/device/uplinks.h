@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The devices that lead to other networks, and whether one of them is without an instance that
  * notes who asked whom (bpf/proof/asked.h). */
-#ifndef RLCTL_UPLINKS_H
-#define RLCTL_UPLINKS_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@
 /* Beside the device of the instance, an uplink itself, there is one by which clients may come
  * unseen: no instance on it, or below it, asks whether UDP is established. Its name. Silent. */
 bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE]);
-
-#endif

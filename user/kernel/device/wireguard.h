@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the packets of a peer of WireGuard come from. */
-#ifndef RLCTL_WIREGUARD_H
-#define RLCTL_WIREGUARD_H
+#pragma once
 
 #include "policy/decide.h"
 
@@ -10,5 +9,3 @@
  * False if there is no such peer, or it cannot be found out. Raises CAP_NET_ADMIN. Silent. */
 bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[16],
 			 struct flow *outer);
-
-#endif

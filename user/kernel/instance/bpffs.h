@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds the bpffs that holds the pins, and mounts one if that is safe. */
-#ifndef RLCTL_BPFFS_H
-#define RLCTL_BPFFS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ enum bpffs_state {
 };
 enum bpffs_state bpffs_state_read(const char *bpffs);
 bool bpffs_mounted(const char *bpffs);
-
-#endif

@@ -2,8 +2,7 @@
 /* Changes that this process has made to an instance, for who keeps a journal of them. As with
  * messages (message.h) there is one sink, which the program sets; without it nothing is told.
  * Simulations are not told of. */
-#ifndef RLCTL_CHANGE_H
-#define RLCTL_CHANGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ void change_tell(const struct instance_change *change);
 /* The same of an open instance that packets see. */
 void instance_change_tell(const struct instance *instance, enum change_kind kind, uint64_t number,
 			  const char *name);
-
-#endif

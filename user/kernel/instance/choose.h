@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Chooses the instances that a target names, among those that have pins. */
-#ifndef RLCTL_CHOOSE_H
-#define RLCTL_CHOOSE_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ struct places {
  * longer be attached. Reports. */
 int places_choose(const struct target *target, struct places *out);
 void places_clear(struct places *places);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads which programs are attached to a device, for `doctor`. Silent; changes nothing. */
-#ifndef RLCTL_FACTS_H
-#define RLCTL_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 
 /* Does the program with that id belong to the instance? After an interrupted replacement two do. */
 bool instance_runs(const struct instance *instance, uint32_t program_id);
-
-#endif

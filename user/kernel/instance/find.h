@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds the program of an instance on its device. */
-#ifndef RLCTL_FIND_H
-#define RLCTL_FIND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out);
 /* -ENOENT also if another instance has replaced this one. */
 int instance_program_find(const struct instance *instance, struct device_program *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds and removes pins that no instance uses. */
-#ifndef RLCTL_GC_H
-#define RLCTL_GC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void pins_leftovers(const char *bpffs,
 		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
 				  void *arg),
 		    void *arg);
-
-#endif

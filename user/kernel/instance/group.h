@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Gives a group read access to the pins of an instance. */
-#ifndef RLCTL_GROUP_H
-#define RLCTL_GROUP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@ int group_give(const char *path, const char *device, gid_t group);
 void group_way_close(const char *root);
 /* Gives a new pin or directory the group of its directory. Silent. */
 int group_inherit(const char *path, const char *name);
-
-#endif

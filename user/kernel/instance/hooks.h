@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds the hooks of a device that have an instance, and removes stale pins. */
-#ifndef RLCTL_HOOKS_H
-#define RLCTL_HOOKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ int hook_choose(const char *root, const struct target *target, enum rl_hook *out
 /* Removes the pins of detached instances at all hooks of the device but one. Call with no lock
  * held, as an attach or a detach may be in progress. Silent. */
 void hooks_clear(const char *root, const char *device, enum rl_hook except);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An instance whose pins are open: its maps and the settings chosen at attach. */
-#ifndef RLCTL_INSTANCE_H
-#define RLCTL_INSTANCE_H
+#pragma once
 
 #include <net/if.h>
 #include <pthread.h>
@@ -89,5 +88,3 @@ int instance_open_path(const char *path, const char *device, bool write, struct 
 /* The same with some of its maps: INSTANCE_MAP_BITs, `instance` among them. */
 int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
 		       struct instance *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The maps of an instance, by pin name. Each is pinned in the directory of the instance. */
-#ifndef RLCTL_INSTANCE_MAPS_H
-#define RLCTL_INSTANCE_MAPS_H
+#pragma once
 
 #define INSTANCE_MAPS(X)   \
 	X(policy)          \
@@ -73,5 +72,3 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	 INSTANCE_MAP_BIT(alarm_counts))
 
 #define INSTANCE_PATH_MAX 256
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Asks the kernel whether namespaces and programs are still in use. */
-#ifndef RLCTL_LIVENESS_H
-#define RLCTL_LIVENESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void liveness_close(struct liveness *liveness);
 bool netns_is_gone(struct liveness *liveness, uint32_t inode);
 /* Does the program have references besides the `known` ones? True if unknown. */
 bool program_is_held(struct liveness *liveness, uint32_t program, uint32_t known);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lists instances and opens the one that a target names. */
-#ifndef RLCTL_OPEN_H
-#define RLCTL_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ enum use { USE_READ, USE_SHARED, USE_WRITE };
  * for another version; pass the error to report_open_error. */
 int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out);
-
-#endif

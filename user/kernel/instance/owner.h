@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The owner record: a small pinned map that names the program of an instance, so that readers
  * without CAP_SYS_ADMIN can recognise it. */
-#ifndef RLCTL_OWNER_H
-#define RLCTL_OWNER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ struct owner_record {
 
 /* -ENOENT if nothing is pinned, -EPROTO if another version wrote no record. */
 int owner_record_read(const char *path, struct owner_record *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The pin directories of instances: paths, locks, opening and removing pins. */
-#ifndef RLCTL_PINS_H
-#define RLCTL_PINS_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -82,5 +81,3 @@ int companion_clear(const char *path);
 
 /* Removes the trial directory. Silent. */
 void trial_clear(const char *path);
-
-#endif

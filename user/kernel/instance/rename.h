@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Renames the pins of an instance after its device was renamed. */
-#ifndef RLCTL_RENAME_H
-#define RLCTL_RENAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
 
 /* As pins_root, and renames the pins of renamed devices, with a note for each. Reports. */
 int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Words that select devices: NAME, all, or names and patterns separated by commas. Pure. */
-#ifndef RLCTL_SELECTION_H
-#define RLCTL_SELECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool selection_part_matches(const char *part, size_t len, const char *device);
 
 /* Does any part? */
 bool selection_matches(const char *words, const char *device);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Counts the chunks: inner maps that hold the counters and shared states beyond the arrays of an
  * instance. */
-#ifndef RLCTL_CHUNKS_H
-#define RLCTL_CHUNKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
 uint32_t chunks_count(const struct instance *instance, int chunks, uint32_t *first);
 
 bool has_chunk(int chunks, uint32_t chunk);
-
-#endif

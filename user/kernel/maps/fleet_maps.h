@@ -2,8 +2,7 @@
 /* Reads and writes the maps that the fleet agent shares with the data path
  * (bpf/limit/backend_fleet.h). All functions are silent and return a negative errno, except
  * fleet_maps_open, which reports. */
-#ifndef RLCTL_FLEET_MAPS_H
-#define RLCTL_FLEET_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool fleet_session_is_alive(const struct rl_fleet_session *session);
 
 /* CLOCK_MONOTONIC, the clock of the data path. */
 uint64_t fleet_now_ns(void);
-
-#endif

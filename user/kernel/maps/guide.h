@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The map of the guide of prefixes: one inner map for each half of the rules, as of the trie. */
-#ifndef RLCTL_GUIDE_H
-#define RLCTL_GUIDE_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"
@@ -14,5 +13,3 @@ int prefix_guide_write(const struct instance *instance, const struct compiled *c
  * there is no guide, the whole policy is to be written. */
 int prefix_guide_extend(const struct instance *instance, uint32_t half,
 			const struct rl_prefix_key *prefix);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads and clears entries of the hot table from user space. */
-#ifndef RLCTL_HOT_TABLE_H
-#define RLCTL_HOT_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 
 /* Number of slots with debt. */
 int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
-
-#endif

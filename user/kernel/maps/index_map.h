@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The index of prefixes with many rules: struct index. */
-#ifndef RLCTL_INDEX_MAP_H
-#define RLCTL_INDEX_MAP_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"
@@ -11,5 +10,3 @@ int index_roots_read(const struct instance *instance, struct compiled *out);
 
 /* Writes the index for the half of the policy; none if it needs none. */
 int index_write(const struct instance *instance, const struct compiled *compiled);
-
-#endif

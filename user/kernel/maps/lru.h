@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sizes the LRU maps that hold states, and warns of rules that outlast them. */
-#ifndef RLCTL_LRU_H
-#define RLCTL_LRU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru);
  * survive in its LRU under a flood, unless a rule of `current` has at least that period. */
 void lru_notes(const struct instance *instance, const struct policy *current,
 	       const struct policy *next);
-
-#endif

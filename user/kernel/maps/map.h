@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Queries one map: id, value size, memory. */
-#ifndef RLCTL_MAP_H
-#define RLCTL_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ int map_id(int map_fd, uint32_t *out);
 int map_value_check(int map_fd, size_t size);
 /* Adds the memory that the kernel accounts for the map, in bytes. */
 int map_memory_add(int map_fd, uint64_t *sum);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Opens, replaces and pins the inner maps of array-of-maps. */
-#ifndef RLCTL_MAP_IN_MAP_H
-#define RLCTL_MAP_IN_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ int inner_add(const struct instance *instance, int outer_fd, uint32_t first, con
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Removes pins that no slot names, left by a killed writer. Call with the writers' lock. */
 void inner_tidy(const struct instance *instance);
-
-#endif

@@ -3,8 +3,7 @@
  * It is one element of an array, as of the filter of known sources, so that no set of it lies in
  * two cache lines.
  */
-#ifndef RLCTL_SHARED_TABLE_H
-#define RLCTL_SHARED_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int shared_others(const struct instance *instance, shared_other_fn each, void *a
 
 /* The lock of all instances; pins_unlock(). */
 int shared_lock(const struct instance *instance);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds counters and shared states of rules by their slots: the first slots are in arrays, further
  * ones in chunks. */
-#ifndef RLCTL_SLOT_MAPS_H
-#define RLCTL_SLOT_MAPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
 /* How many slots, from the first one on, are in the same map as the first. */
 size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count);
 void slot_maps_close(struct slot_maps *maps);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Manages the counters and shared states of rules, which their slots index. */
-#ifndef RLCTL_SLOTS_H
-#define RLCTL_SLOTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
 int slots_prepare(const struct instance *instance, const struct compiled *compiled);
 /* Drops the chunks that the policy in force does not need. */
 void slots_trim(const struct instance *instance, const struct compiled *compiled);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The comments of the policy in force: a map that packets never read, which exists while a rule has
  * a comment. */
-#ifndef RLCTL_COMMENTS_H
-#define RLCTL_COMMENTS_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
@@ -23,5 +22,3 @@ void comments_remove(const struct instance *instance, const struct policy *repla
 
 /* Adds the bytes that the comments take. Silent. */
 int comments_memory_add(const struct instance *instance, uint64_t *sum);
-
-#endif

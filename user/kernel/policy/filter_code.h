@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From classic BPF to the instructions of one function, filters_run() of bpf/match/filter.h, which
  * tells the filters that hold for a packet. */
-#ifndef RLCTL_FILTER_CODE_H
-#define RLCTL_FILTER_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ enum filter_loads { FILTER_LOADS_XDP, FILTER_LOADS_SKB, FILTER_LOADS_SKB_NETWORK
  * are more than RL_FILTER_STEPS; -EINVAL for one that filter_compile() does not make; -ENOMEM. */
 int filter_code_make(const struct filter_program filters[RL_FILTERS_MAX], enum filter_loads loads,
 		     struct bpf_insn out[RL_FILTER_STEPS]);
-
-#endif

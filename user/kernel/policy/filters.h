@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The filters of an instance's program: which it has, and their instructions. */
-#ifndef RLCTL_FILTERS_H
-#define RLCTL_FILTERS_H
+#pragma once
 
 #include <linux/bpf.h>
 
@@ -31,5 +30,3 @@ const char *filters_longest(const struct rl_filters *filters);
 
 /* Would they fit? Reports. */
 int filters_check(const struct instance *instance, const struct rl_filters *filters);
-
-#endif

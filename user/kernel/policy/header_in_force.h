@@ -2,8 +2,7 @@
 /* The header of the policy in force, which packets read, changed in place. Call with the writers'
  * lock.
  */
-#ifndef RLCTL_HEADER_IN_FORCE_H
-#define RLCTL_HEADER_IN_FORCE_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 
@@ -17,5 +16,3 @@ int packets_loads_order(void);
 /* Increases the generation: packets forget what they have cached of addresses. 0, -EAGAIN if there
  * is no policy, or a negative errno. */
 int policy_generation_add(const struct instance *instance);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the policy of an instance. */
-#ifndef RLCTL_POLICY_READ_H
-#define RLCTL_POLICY_READ_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void instance_compile_context(const struct instance *instance, const struct poli
 
 /* Reports why the policy could not be read. */
 void report_read_error(const struct instance *instance, int error);
-
-#endif

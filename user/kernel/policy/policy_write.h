@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Checks and replaces the policy of an instance. */
-#ifndef RLCTL_POLICY_WRITE_H
-#define RLCTL_POLICY_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int report_write_error(const struct instance *instance, int error);
 /* Restores a former policy. Its rules keep their limit ids, and so find their states and counters.
  * Reports. */
 int instance_policy_restore(const struct instance *instance, const struct policy *before);
-
-#endif

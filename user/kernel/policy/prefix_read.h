@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the rules of one prefix or address, at a cost that does not grow with the policy. */
-#ifndef RLCTL_PREFIX_READ_H
-#define RLCTL_PREFIX_READ_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int prefix_rules_read(const struct instance *instance, const struct rule *prefix
  * Reports. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out);
-
-#endif

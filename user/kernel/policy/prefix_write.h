@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Replaces the rules of one prefix in place, at a cost that does not grow with the policy. */
-#ifndef RLCTL_PREFIX_WRITE_H
-#define RLCTL_PREFIX_WRITE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
  * policy. Reports. */
 int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
 			  struct policy *next);
-
-#endif

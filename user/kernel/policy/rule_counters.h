@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads and zeroes the counters of rules, which their slots index. */
-#ifndef RLCTL_RULE_COUNTERS_H
-#define RLCTL_RULE_COUNTERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int counters_read(const struct instance *instance, const struct policy *policy,
 		  struct rule_counters *out);
 /* Slots in missing chunks have nothing to zero. Silent. */
 int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count);
-
-#endif

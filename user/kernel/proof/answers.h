@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The rate of the answers that the program sends itself, and the addresses of the device.
  * bpf/answer/answer.h describes how packets use them. */
-#ifndef RLCTL_ANSWERS_H
-#define RLCTL_ANSWERS_H
+#pragma once
 
 #include <linux/if_ether.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ int answers_make(const struct instance *instance);
 /* Has the device, or one on top of it, an address that is not written? That is one of them. Silent.
  */
 bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN]);
-
-#endif

@@ -2,8 +2,7 @@
 /* The table of what this machine asks (bpf/proof/asked.h): one for all instances of a network
  * namespace.
  */
-#ifndef RLCTL_ASKED_TABLE_H
-#define RLCTL_ASKED_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ int asked_make(const struct instance *instance);
 
 /* Has the instance pinned at path the table, and its device is here? */
 bool asked_is_there(const char *path, const char *device);
-
-#endif

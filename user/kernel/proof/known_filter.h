@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The filter of known sources. */
-#ifndef RLCTL_KNOWN_FILTER_H
-#define RLCTL_KNOWN_FILTER_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 
 /* Makes the filter unless there is one. With --table lru and cpu there is none. */
 int known_filter_make(const struct instance *instance);
-#endif

@@ -3,8 +3,7 @@
  * programs at the root of cgroup v2 (bpf/peers.bpf.c). Where these cannot be there, it is not fed,
  * and everything works without it.
  */
-#ifndef RLCTL_PEERS_H
-#define RLCTL_PEERS_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 
@@ -17,5 +16,3 @@ void peers_drop(const struct instance *instance);
 /* 1: it is fed. 0: it is not. -ENOENT: the instance has none. Another negative errno: that could
  * not be read. */
 int peers_fed(const struct instance *instance);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The TCP and UDP sockets of this network namespace, by sock_diag. */
-#ifndef RLCTL_TCP_SOCKETS_H
-#define RLCTL_TCP_SOCKETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct peer_sockets {
 
 /* Those of the mapped address. 0 or a negative errno. Silent. */
 int peer_sockets_count(const uint8_t addr[16], struct peer_sockets *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Networks of a database of countries or autonomous systems, in MaxMind's format. */
-#ifndef RLCTL_KERNEL_MMDB_H
-#define RLCTL_KERNEL_MMDB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * network are that network. The database is the `size` bytes at `text`, which was read from a file.
  * NULL, or why not. */
 const char *mmdb_read(const char *text, size_t size, const char *pick, struct member_list *list);
-
-#endif

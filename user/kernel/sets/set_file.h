@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the file of a set as a whole, and tells whether it has changed since. */
-#ifndef RLCTL_KERNEL_SET_FILE_H
-#define RLCTL_KERNEL_SET_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int set_stamp_get(const struct rl_set_words *words, struct set_stamp *out);
  * the next call overwrites. *text is freed by the caller. */
 const char *set_file_read(const struct rl_set_words *words, char **text, size_t *size,
 			  struct set_stamp *stamp);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The members that the sets of an instance have now, for questions about rules (level.h). */
-#ifndef RLCTL_SET_LIVE_H
-#define RLCTL_SET_LIVE_H
+#pragma once
 
 #include "kernel/sets/sets.h"
 #include "policy/level.h"
@@ -15,5 +14,3 @@ struct set_live {
 /* Reports; then nothing is known of any set. */
 void set_live_open(const struct instance *instance, struct set_live *out);
 void set_live_close(struct set_live *live);
-
-#endif

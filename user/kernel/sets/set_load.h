@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Loads the sets of an instance that have a file or a database. The file is read before the
  * instance is locked, and packets find the former members until they find the new ones. */
-#ifndef RLCTL_KERNEL_SET_LOAD_H
-#define RLCTL_KERNEL_SET_LOAD_H
+#pragma once
 
 #include "kernel/sets/sets.h"
 #include "policy/member_list.h"
@@ -47,5 +46,3 @@ int sets_words_read(const struct instance *instance, struct rl_set_words out[RL_
 /* The members as the table takes them, to be freed; NULL: there is no memory. */
 struct member_entry *member_entries(const struct member_list *list, uint64_t timeout_ns,
 				    uint64_t now_ns);
-
-#endif

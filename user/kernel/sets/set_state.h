@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Saves the members of dynamic sets and brings them back. */
-#ifndef RLCTL_KERNEL_SET_STATE_H
-#define RLCTL_KERNEL_SET_STATE_H
+#pragma once
 
 #include "kernel/sets/sets.h"
 #include "policy/member_state.h"
@@ -25,5 +24,3 @@ int set_state_restore(struct instance *instance, const struct member_state *stat
 
 /* Removes what has expired. The instance is open for writing. 0 or -1; reports. */
 int sets_sweep(struct instance *instance);
-
-#endif

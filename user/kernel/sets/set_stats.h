@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The members of the sets of a policy in force, and their history. */
-#ifndef RLCTL_SET_STATS_H
-#define RLCTL_SET_STATS_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
@@ -14,5 +13,3 @@ struct set_stats {
 /* One for each of policy->sets, in that order; *out is to be freed. None: NULL. */
 int set_stats_read(const struct instance *instance, const struct policy *policy,
 		   struct set_stats **out);
-
-#endif

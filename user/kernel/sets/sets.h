@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The sets of an instance: what the policy says of them, and their members. */
-#ifndef RLCTL_KERNEL_SETS_H
-#define RLCTL_KERNEL_SETS_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "compile/member_table.h"
@@ -56,5 +55,3 @@ int set_session_find(const struct set_session *session, const char *name);
 /* Packets and bytes of all CPUs that members of the set sent (or, as dst, received). */
 int set_matched_clear(const struct instance *instance, uint32_t set);
 int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The alarms of an instance that are on now, for questions about rules (while.h). */
-#ifndef RLCTL_ALARM_LIVE_H
-#define RLCTL_ALARM_LIVE_H
+#pragma once
 
 #include "kernel/state/alarms.h"
 #include "policy/while.h"
@@ -13,5 +12,3 @@ struct alarm_live {
 
 /* The instance is open with INSTANCE_MAPS_ALARMS. Silent. */
 void alarm_live_read(const struct instance *instance, struct alarm_live *out);
-
-#endif

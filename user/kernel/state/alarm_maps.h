@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The alarms of a policy in the maps: they come and go with its half, and their states go on where
  * the next policy has the same alarm. */
-#ifndef RLCTL_KERNEL_ALARM_MAPS_H
-#define RLCTL_KERNEL_ALARM_MAPS_H
+#pragma once
 
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"
@@ -29,5 +28,3 @@ int alarms_write(const struct instance *instance, const struct compiled *compile
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled);
 
 void alarms_drop(const struct instance *instance, uint32_t half);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The alarms of an instance: with its policy, and as they stand now. */
-#ifndef RLCTL_KERNEL_ALARMS_H
-#define RLCTL_KERNEL_ALARMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int alarms_read(const struct instance *instance, struct alarms_now *out);
 /* All alarms of the policy in force are off, and nothing is counted: for simulations. 0 or -errno;
  * silent. */
 int alarms_restart(const struct instance *instance);
-
-#endif

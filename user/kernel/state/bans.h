@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Creates, enlarges and reads the maps that hold bans. */
-#ifndef RLCTL_BANS_H
-#define RLCTL_BANS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ int ban_seats_open(const struct instance *instance, struct ban_seats *out);
 /* Seats first..first + count - 1. A ban that begins meanwhile may be read in part. */
 int ban_seats_read(const struct ban_seats *seats, uint32_t first, uint32_t count,
 		   struct rl_ban_seat *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the states and bans of one address. */
-#ifndef RLCTL_SOURCE_H
-#define RLCTL_SOURCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
  * policy. Scans all maps: 0.1 s for a million entries. Reports. */
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A state or ban of one key, as it was found. */
-#ifndef RLCTL_SOURCE_ENTRY_H
-#define RLCTL_SOURCE_ENTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct source_entry {
 	uint64_t ban_ns;            /* time left; 0: not banned */
 	uint64_t next_ns; /* until a packet may pass: the wait, the ban or the source's ban */
 };
-
-#endif

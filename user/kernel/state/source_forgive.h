@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Clears states and bans. */
-#ifndef RLCTL_SOURCE_FORGIVE_H
-#define RLCTL_SOURCE_FORGIVE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
 /* Clears these states and bans, but not shared states (per rule). Reports. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count);
-
-#endif

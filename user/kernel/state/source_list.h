@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lists the sources that are banned, and those at a limit. */
-#ifndef RLCTL_SOURCE_LIST_H
-#define RLCTL_SOURCE_LIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int instance_bans_read(const struct instance *instance, const struct policy *pol
 /* All states that admit no packet now, but those in the hot table, which holds no keys. Silent. */
 int instance_limited_read(const struct instance *instance, const struct policy *policy,
 			  struct source_entry **out, size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Looks up the state of one packet's key. */
-#ifndef RLCTL_SOURCE_PACKET_H
-#define RLCTL_SOURCE_PACKET_H
+#pragma once
 
 #include "kernel/instance/instance.h"
 #include "kernel/state/source_entry.h"
@@ -30,5 +29,3 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 
 /* Nanoseconds for which the source (mapped) is banned from everything; 0: it is not. */
 uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16]);
-
-#endif

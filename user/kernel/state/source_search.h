@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A search for states of one address; source.c, source_packet.c and source_forgive.c share it. */
-#ifndef RLCTL_SOURCE_SEARCH_H
-#define RLCTL_SOURCE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int search_state(struct search *s, const struct rl_state_key *key, const void *v
 		 size_t value_size, int parts);
 int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
 int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
-
-#endif

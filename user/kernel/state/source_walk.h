@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Walks through the maps that hold states and bans by their keys; the hot table holds none. */
-#ifndef RLCTL_SOURCE_WALK_H
-#define RLCTL_SOURCE_WALK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ int states_walk(struct search *s);
 int shared_walk(struct search *s);
 /* Each ban, also those that are over; its value is a struct rl_ban. */
 int bans_walk(struct search *s, walk_fn *found);
-
-#endif

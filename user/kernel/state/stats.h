@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the counters and the status of an instance. */
-#ifndef RLCTL_STATS_H
-#define RLCTL_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ struct instance_status {
 	uint64_t cpu_bytes;    /* of these, for each possible CPU */
 };
 int instance_status_read(const struct instance *instance, struct instance_status *out);
-
-#endif

@@ -7,8 +7,7 @@
  * the rate falls, its packets are added to the next: no more than about as many as one sample of
  * the slot before stood for.
  */
-#ifndef RLCTL_KERNEL_SAMPLER_H
-#define RLCTL_KERNEL_SAMPLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ int sampler_close(struct sampler *sampler, uint32_t end, struct sampled_list *ou
 /* In the order of time. */
 void sampled_sort(struct sampled_list *list);
 void sampled_clear(struct sampled_list *list);
-
-#endif

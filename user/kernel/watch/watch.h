@@ -3,8 +3,7 @@
  * their slot is over: a tenth of a second, more where the rate is under 10 a second.
  * Poll a watch at least once a second to keep its entry on the board; otherwise it ends by itself.
  * Each function reports its own failures once. */
-#ifndef RLCTL_KERNEL_WATCH_H
-#define RLCTL_KERNEL_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ int watch_figures(const struct watch *watch, struct watch_figures *out);
 
 /* A sample's time in nanoseconds since 1970. */
 uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns);
-
-#endif
