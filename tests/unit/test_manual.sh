@@ -93,7 +93,7 @@ help_of() {
 test_shared_options() {
 	local verb rate
 	for verb in top monitor; do
-		rate=$(sed -nE 's/^#define RATE_USUAL +([0-9]+)u$/\1/p' "$TOP/user/cli/cmd_$verb.c") &&
+		rate=$(sed -nE 's/^#define RATE_USUAL +([0-9]+)u$/\1/p' "$TOP"/user/cli/*/"cmd_$verb.c") &&
 			has "; default $rate" help_of rate "$verb" || return
 	done
 	has 'the same as DEV' help_of interface attach && has 'the same as DEV: ' help_of interface detach &&
