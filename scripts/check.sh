@@ -5,8 +5,7 @@
 # One more at once than there are processors, for many wait. A file may ask for another time limit (of an idle machine)
 # with a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
 # for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
-# all others with `check: beside`. Whatever computes much and does not depend on when, as lint does, asks for
-# the time in which all others leave a processor idle with `check: idle`.
+# all others with `check: beside`. A CPU-bound one, as lint, asks for idle priority with `check: idle`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

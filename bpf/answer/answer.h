@@ -271,10 +271,10 @@ static __always_inline bool frame_resize(struct xdp_md *ctx, __u32 bytes)
 	return !bpf_xdp_adjust_tail(ctx, (int)(bytes > least ? bytes : least) - (int)had);
 }
 
-/* Makes of the frame one to where it came from, with so many bytes from the transport header on:
+/* Turns the frame into a reply with so many bytes from the transport header on:
  * ends, lengths and the IP checksum are right, the ports are swapped, and IPv4's options are gone.
  * The caller writes the rest: it begins at p->transport, which is within ANSWER_AT. 0: it could not
- * be done, and the frame is good for nothing. */
+ * be done, and the frame is unusable. */
 __noinline int answer_turn(struct xdp_md *ctx, struct packet *p, __u32 payload)
 {
 	__u32 network = network_find(ctx), size, options;

@@ -339,7 +339,7 @@ static __always_inline void lru_enter(struct packet *p, const struct rl_rule *ru
 		p->segments = segments;
 }
 
-/* The LRU holds a key that no slot tells of. */
+/* The key is in the LRU but has no hot slot: sets the hint. */
 __noinline int unconfirmed_tell(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	struct rl_hot_set *set;

@@ -113,8 +113,8 @@ static __always_inline void buckets_commit(struct decision *d)
 	}
 }
 
-/* Peeks at all limits that are buckets, and charges them unless there are others, which then are
- * bits of d->unasked. A bucket that cannot be charged as planned stays in d->uncharged. */
+/* Peeks at all limits that are buckets. If all limits are, charges them; the rest stay in
+ * d->unasked. A bucket that cannot be charged as planned stays in d->uncharged. */
 __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *header)
 {
 	__u64 now_ns = clock_tick();

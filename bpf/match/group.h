@@ -131,7 +131,7 @@ static __always_inline struct rl_rule *matched_rule(const struct decision *d, __
 	return rule_at(d->at[i & (DECISION_MAX - 1)]);
 }
 
-/* The limit gets the next bit. The compiler has seen to it that there is one: no packet matches
+/* The limit gets the next bit. The policy compiler guarantees a free one: no packet matches
  * more than RL_GROUP_MAX of its prefix, and as many of the device. */
 static __always_inline void limit_join(struct decision *d, __u32 at)
 {

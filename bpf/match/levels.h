@@ -108,8 +108,8 @@ __noinline int level_collect(struct decision *d, const struct rl_policy_header *
 	return found;
 }
 
-/* enum found. d->set_levels is not 0. Not a function of its own: eight may call each other, and as
- * many do down to a rule's match. */
+/* enum found. d->set_levels is not 0. Inlined: the call depth limit of 8 is reached at
+ * rule_holds(). */
 static __always_inline int levels_collect(struct decision *d, const struct rl_policy_header *header)
 {
 	int found = FOUND_NONE;

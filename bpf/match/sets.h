@@ -80,8 +80,8 @@ static __always_inline union rl_member_page *page_find(const struct rl_member_ke
 }
 
 /* Asks twice before it says that there is none: while the kernel puts a page in the place of
- * another, first the new one comes to the front and then the old one goes, and who is between them
- * on the way through the bucket passes both. */
+ * another, first the new one comes to the front and then the old one goes, and a reader between
+ * the two steps misses both. */
 static __always_inline union rl_member_page *page_at(__u32 family, __u32 page)
 {
 	struct rl_member_key key = {.family = family, .page = page};

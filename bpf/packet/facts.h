@@ -3,8 +3,8 @@
  * that all policies ask for. Only with EXTENDED, and there only where the policy has such a match:
  * elsewhere neither the fields nor an instruction.
  *
- * A packet lacks what its header would have to say and does not: a match that asks for that holds
- * neither plain nor under `not`.
+ * A field is missing if the packet has no such header: a match of it is false, plain and under
+ * `not`.
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A policy of RL_USE_EXTENDED decides this beside the others: it classifies a packet anew when it
- * is known whether that is established, and asks what becomes of one that is over a limit. Only
- * with EXTENDED.
+/* The second pass for policies of RL_USE_EXTENDED: reclassifies a packet once its proof is known,
+ * and decides on one that is over a limit: it is spared, answered or dropped. Only with EXTENDED.
  */
 #pragma once
 
@@ -60,7 +59,7 @@ static __always_inline int others_peek(struct decision *d, __u32 passing)
 	return limits_peek_passing(d, passing);
 }
 
-/* They do: it costs each what it costs, and those nothing over which it passes. */
+/* They do: charges every limit except those that the packet may exceed. */
 static __always_inline enum rl_reason others_commit(struct decision *d, __u32 passing,
 						    enum rl_reason reason)
 {

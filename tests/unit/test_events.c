@@ -124,7 +124,7 @@ static void quota_holds(void **state)
 	assert_int_equal(lost.count, 2000000 - 11 * QUOTA_RATE + 1);
 	assert_int_equal(lost.of[EVENT_BAN_BEGIN], lost.count);
 	assert_int_equal(lost.of[EVENT_BAN_END], 0);
-	assert_string_equal(lost.text, "1,999,781 events could not be told: 1,999,781 ban-begin");
+	assert_string_equal(lost.text, "1,999,781 events were suppressed: 1,999,781 ban-begin");
 	assert_false(quota_tell(&quota, now + NS_PER_SECOND, false, &lost)); /* no more */
 }
 
@@ -137,12 +137,12 @@ static void quota_losses_wait(void **state)
 	(void)state;
 	quota_lose(&quota, EVENT_BAN_END, 1);
 	assert_true(quota_tell(&quota, now, false, &lost));
-	assert_string_equal(lost.text, "1 event could not be told: 1 ban-end");
+	assert_string_equal(lost.text, "1 event was suppressed: 1 ban-end");
 	quota_lose(&quota, EVENT_BAN_END, 2);
 	quota_lose(&quota, EVENT_APPLY, 3);
 	assert_false(quota_tell(&quota, now + NS_PER_SECOND - 1, false, &lost));
 	assert_true(quota_tell(&quota, now + NS_PER_SECOND, false, &lost));
-	assert_string_equal(lost.text, "5 events could not be told: 3 apply, 2 ban-end");
+	assert_string_equal(lost.text, "5 events were suppressed: 3 apply, 2 ban-end");
 	quota_lose(&quota, EVENT_APPLY, 1);
 	assert_true(quota_tell(&quota, now + NS_PER_SECOND, true, &lost)); /* at the end */
 }

@@ -92,7 +92,7 @@ static void sampling_clear(struct sampling *s)
 	}
 }
 
-/* All at one moment. One whose state is gone meanwhile is no longer limited. */
+/* A snapshot; keys whose state has vanished are skipped. */
 static int states_look(const struct instance *instance, const struct sampling *s,
 		       struct source_entry **out, size_t *count)
 {

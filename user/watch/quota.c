@@ -28,15 +28,15 @@ void quota_lose(struct quota *quota, enum event_kind kind, uint64_t count)
 	quota->lost[kind] += count;
 }
 
-/* "1,234 events could not be told: 1,200 ban-begin, 34 ban-end" */
+/* "1,234 events were suppressed: 1,200 ban-begin, 34 ban-end" */
 static void lost_text(struct event *event)
 {
 	char number[NUMBER_TEXT_MAX];
 	size_t used;
 
 	number_print(number, event->count);
-	used = (size_t)snprintf(event->text, EVENT_TEXT_MAX, "%s event%s could not be told", number,
-				event->count == 1 ? "" : "s");
+	used = (size_t)snprintf(event->text, EVENT_TEXT_MAX, "%s event%s suppressed", number,
+				event->count == 1 ? " was" : "s were");
 	for (int i = 0, n = 0; i < EVENT_KIND_COUNT; i++) {
 		if (!event->of[i])
 			continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* `rlctl set add NAME -`: a running stream of addresses. Lines that have arrived are applied at
- * once, and together, at most every PACE_NS: each time packets ask anew what they had cached. While
+ * once, and together, at most every PACE_NS: each time invalidates the caches of packets. While
  * it waits for more, the instance is neither locked nor open.
  */
 #include <errno.h>
