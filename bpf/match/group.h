@@ -43,7 +43,8 @@ struct member_query {
 	__u32 now;        /* member_time() */
 	__u32 page;
 	__u16 ipv4;
-	__u16 again; /* 1: the table has changed meanwhile, and the answer is void */
+	__u8 again; /* 1: the table has changed meanwhile, and the answer is void */
+	__u8 apart; /* 1: each page is asked by itself, for a writer is at work */
 };
 
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Limits have

@@ -138,6 +138,36 @@ __noinline __u64 page6_sets(const struct member_query *query)
 	return sets;
 }
 
+static __always_inline __u64 pages_of(const struct member_query *query,
+				      const struct rl_member_layout *layout)
+{
+	return query->ipv4 ? READ_ONCE(layout->pages4) : READ_ONCE(layout->pages6);
+}
+
+static __always_inline __u64 page_sets(const struct member_query *query)
+{
+	return query->ipv4 ? page4_sets(query) : page6_sets(query);
+}
+
+/* The same while a writer is at work: the page and its lines are of one moment. */
+__noinline __u64 page_sets_apart(struct member_query *query)
+{
+	const struct rl_member_layout *layout = inner_only(&member_layout);
+	__u64 sets = 0;
+
+	if (!query || !layout)
+		return 0;
+	for (int i = 0; i < MEMBER_TRIES; i++) {
+		__u32 changes = READ_ONCE(layout->changes);
+
+		query->page = member_page(query->hash, pages_of(query, layout));
+		sets = page_sets(query);
+		if (READ_ONCE(layout->changes) == changes)
+			break;
+	}
+	return sets;
+}
+
 static __always_inline __u64 high_bits64(__u32 len)
 {
 	return len ? bpf_cpu_to_be64(~0ULL << (64 - len)) : 0;
@@ -158,8 +188,10 @@ static __always_inline __u64 prefix_sets(struct decision *d, __u32 dst, __u32 le
 		query->addr[1] = len > 64 ? addr[1] & high_bits64(len - 64) : 0;
 		query->hash = member_hash6(hot_seed, query->addr, len);
 	}
+	if (query->apart)
+		return page_sets_apart(query);
 	query->page = member_page(query->hash, query->pages);
-	return query->ipv4 ? page4_sets(query) : page6_sets(query);
+	return page_sets(query);
 }
 
 /* Lengths that members around the address may have. */
@@ -236,7 +268,7 @@ static __always_inline bool query_begin(struct decision *d, const struct rl_memb
 	query->ipv4 = !!(d->p.flags & PACKET_IPV4);
 	query->now = member_time(clock_tick());
 	query->epochs = READ_ONCE(layout->epochs);
-	query->pages = query->ipv4 ? READ_ONCE(layout->pages4) : READ_ONCE(layout->pages6);
+	query->pages = pages_of(query, layout);
 	return query->pages;
 }
 
@@ -269,12 +301,14 @@ static __always_inline __u64 lengths_ask(struct decision *d, __u32 dst, __u64 pr
 }
 
 /* One try: void if it leaves d->query.again. The guide, the epochs and the lines have to be of one
- * moment: a swap may put a member of another length in the place of one. */
+ * moment: a swap may put a member of another length in the place of one. With d->query.apart each
+ * page is of one moment, and all are between two swaps. */
 __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 {
 	const struct rl_member_layout *layout = inner_only(&member_layout);
+	const __u32 *counter;
 	__u64 sets = 0;
-	__u32 changes;
+	__u32 before;
 
 	if (!d)
 		return 0;
@@ -283,12 +317,13 @@ __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 		d->set_levels = 0;
 	if (!layout)
 		return 0;
-	changes = READ_ONCE(layout->changes);
+	counter = d->query.apart ? &layout->swaps : &layout->changes;
+	before = READ_ONCE(*counter);
 	if (query_begin(d, layout)) {
 		lengths_of(&d->query, layout, dst ? d->p.dst : d->p.src);
 		sets = lengths_ask(d, dst, prefixes);
 	}
-	d->query.again = READ_ONCE(layout->changes) != changes;
+	d->query.again = READ_ONCE(*counter) != before;
 	return sets;
 }
 
@@ -299,6 +334,7 @@ static __always_inline __u64 address_sets(struct decision *d, __u32 dst, __u64 p
 	__u64 sets = 0;
 
 	for (int i = 0; i < MEMBER_TRIES; i++) {
+		d->query.apart = i > 0;
 		sets = address_try(d, dst, prefixes);
 		if (!d->query.again)
 			break;

@@ -80,7 +80,9 @@ _Static_assert(sizeof(struct rl_member_key) == 8, "rl_member_key");
  * and `changes` again at the end. If it has grown, they ask again, whether they have found
  * something or not: members may have moved, and the kernel may have put another page where they
  * were reading. If it has not, at most one page was replaced meanwhile, and its memory was not used
- * again: they have seen each member that stays, where it was or where it is. */
+ * again: they have seen each member that stays, where it was or where it is. They do so for all
+ * pages at once, and the next time for each page, with `swaps` around them all: an address of many
+ * lengths takes longer than a busy writer between two pages. */
 #define RL_GUIDE4_BITS 12 /* the first bits of an IPv4 address */
 #define RL_GUIDE6_BITS 32 /* the first bits of an IPv6 address, hashed to RL_GUIDE6_SIZE */
 #define RL_GUIDE6_SIZE 1024
@@ -104,7 +106,7 @@ struct rl_member_layout {
 	__u32 swept;        /* the page that is looked through next for expired members */
 	__u32 merges;       /* grows whenever a page was merged into a former one */
 	__u32 round_expiry; /* of the pages before `swept`: no member there expires before */
-	__u32 pad;
+	__u32 swaps;        /* grows after each change of `epochs`; packets do read it */
 	__u32 guide4[1 << RL_GUIDE4_BITS]; /* bit n - 1: there may be members of n bits */
 	struct rl_guide6 guide6[RL_GUIDE6_SIZE];
 };

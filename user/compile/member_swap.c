@@ -22,6 +22,7 @@ static void epoch_flip(struct member_table *table, uint32_t set)
 	struct rl_member_layout *layout = table->layout;
 
 	__atomic_store_n(&layout->epochs, layout->epochs ^ 1ull << set, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&layout->swaps, layout->swaps + 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&layout->changes, layout->changes + 1, __ATOMIC_SEQ_CST);
 }
 
