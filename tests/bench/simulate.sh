@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # How fast `rlctl simulate` is, beside a loop of BPF_PROG_TEST_RUN over a program that does nothing:
-# medians of ROUNDS runs that alternate, over PACKETS frames of 64 bytes from 1000 sources. The time
-# of simulate is that of the whole command, of which some is spent before the first packet: it is
-# printed by itself. Needs root; build with `make all benches`.
+# medians of ROUNDS runs that alternate, over PACKETS frames of 64 bytes from 1000 sources, under one
+# limit and under the policy of the quick start. The time of simulate is that of the whole command, of
+# which some is spent before the first packet: it is printed by itself. Needs root; build with `make
+# all benches`.
 set -euo pipefail
 export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,6 +27,8 @@ for i in range(int(sys.argv[1])):
     out.write(struct.pack('<IIII', 1780000000 + seconds, micros * 1000, len(frame), len(frame)) + frame)
 END
 echo 'rule any limit 100/second burst 10' >"$TMP/policy"
+cd "$TOP" && source tests/bench/policy_texts.sh
+quick_start 'limit 100/second burst 10' >"$TMP/quick"
 
 # rate CMD…: packets a second of the whole command.
 rate() {
@@ -50,12 +53,13 @@ for ((i = 0; i < ROUNDS; i++)); do
 	"$TOP/build/empty" "$PACKETS" >>"$TMP/empty"
 	rate "$TOP/build/rlctl" simulate "$TMP/policy" "$TMP/in.pcap" >>"$TMP/sums"
 	rate "$TOP/build/rlctl" simulate "$TMP/policy" "$TMP/in.pcap" --verdicts >>"$TMP/verdicts"
+	rate "$TOP/build/rlctl" -q simulate "$TMP/quick" "$TMP/in.pcap" >>"$TMP/quick-start"
 done
 empty=$(median <"$TMP/empty")
 echo "an empty program            $empty packets/s"
-for what in sums verdicts; do
+for what in sums verdicts quick-start; do
 	simulate=$(median <"$TMP/$what")
-	printf 'simulate, %-8s          %s packets/s, %d.%02d of that\n' "$what" "$simulate" \
+	printf 'simulate, %-11s       %s packets/s, %d.%02d of that\n' "$what" "$simulate" \
 		$((simulate / empty)) $((simulate * 100 / empty % 100))
 done
 echo "start                       $(median <"$TMP/start") ms"
