@@ -53,7 +53,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 15u
+#define RL_ABI_VERSION 16u
 
 #include "abi/alarms.h"
 #include "abi/filter.h"

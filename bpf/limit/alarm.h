@@ -121,7 +121,7 @@ static __always_inline bool alarm_holds(struct packet *p, const struct rl_rule *
 		return rule_holds(p, rule);
 	if (m->flags & RL_MATCH_PROTO && p->proto != m->proto)
 		return false;
-	return !(m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT)) || ports_match(p, m);
+	return !(m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT)) || ports_match(p, m, m->flags);
 }
 
 /* Counts the packet for those alarms whose rule holds and for which it was not counted: their bits

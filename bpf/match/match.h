@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Does a rule's match hold for a packet: all its conditions at once; rlctl-policy(5). Objects with
- * EXTENDED have conditions of struct rl_extra and `not` besides (facts.h).
+/* Does a rule's match hold for a packet: all its conditions at once; rlctl-policy(5). Those that
+ * most rules state are compared one by one, all others, and `not` of any, as struct rl_condition:
+ * only with EXTENDED (facts.h).
  */
 #pragma once
 
@@ -25,194 +26,141 @@ static __always_inline bool in_prefix(const struct packet *p, const __u8 addr[16
 }
 
 /* A packet without ports matches no port. */
-static __always_inline bool ports_match(const struct packet *p, const struct rl_match *m)
+static __always_inline bool ports_match(const struct packet *p, const struct rl_match *m,
+					__u32 flags)
 {
 	if (!(p->flags & PACKET_PORTS))
 		return false;
-	if (m->flags & RL_MATCH_SPORT && (p->sport < m->sport_first || p->sport > m->sport_last))
+	if (flags & RL_MATCH_SPORT && (p->sport < m->sport_first || p->sport > m->sport_last))
 		return false;
-	return !(m->flags & RL_MATCH_DPORT) ||
+	return !(flags & RL_MATCH_DPORT) ||
 	       (p->dport >= m->dport_first && p->dport <= m->dport_last);
-}
-
-static __always_inline bool match_holds(struct packet *p, const struct rl_match *m)
-{
-	if (m->flags & RL_MATCH_PROTO && p->proto != m->proto)
-		return false;
-	if (m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !ports_match(p, m))
-		return false;
-	if (m->flags & RL_MATCH_SYN && !(p->flags & PACKET_SYN))
-		return false;
-	if (m->flags & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
-		return false;
-	if (m->flags & RL_MATCH_SRC && !in_prefix(p, p->src, m->src, m->src_len))
-		return false;
-	if (m->flags & RL_MATCH_DST && !in_prefix(p, p->dst, m->dst, m->dst_len))
-		return false;
-	if (EXTENDED && m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
-		return false;
-	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
 }
 
 #if EXTENDED
 
-#define AGREES(m, flag, holds) (!((m)->flags & (flag)) || (bool)(holds) == !((m)->negated & (flag)))
-
-static __always_inline bool in_range(__u32 value, __u32 first, __u32 last)
+static __always_inline bool condition_holds(const struct packet *p, const struct rl_condition *c)
 {
-	return value >= first && value <= last;
+	__u16 value = p->facts.value[c->value & (RL_VALUES - 1)];
+
+	if (c->operator== RL_IN_RANGE)
+		return (__u16)(value - c->first) <= c->span;
+	return ((value & c->span) == c->first) == (c->operator== RL_BITS_ARE);
 }
 
-/* In one of so many ranges; none: there is no list. */
-static __always_inline bool in_list(const struct rl_port_range *list, __u32 count, __u16 port)
-{
-	if (!count)
-		return true;
-	for (__u32 i = 0; i < RL_PORT_RANGES_MAX && i < count && port >= list[i].first; i++)
-		if (port <= list[i].last)
-			return true;
-	return false;
-}
-
-static __always_inline bool in_sports(const struct packet *p, const struct rl_match *m)
-{
-	return in_range(p->sport, m->sport_first, m->sport_last);
-}
-
-static __always_inline bool in_dports(const struct packet *p, const struct rl_match *m)
-{
-	return in_range(p->dport, m->dport_first, m->dport_last);
-}
-
-static __always_inline struct rl_extra *extra_of(const struct rl_rule *rule)
+static __always_inline struct rl_extra *extra_at(const struct rl_rule *rule, __u32 after)
 {
 	__u32 half = rule->extra >> RL_EXTRA_HALF_SHIFT;
-	__u32 index = (rule->extra & RL_EXTRA_INDEX) - 1;
+	__u32 index = (rule->extra & RL_EXTRA_INDEX) - 1 + after;
 	void *inner = bpf_map_lookup_elem(&extras, &half);
 
 	return inner ? bpf_map_lookup_elem(inner, &index) : NULL;
 }
 
-static __always_inline bool payload_agrees(const struct packet *p, const struct rl_rule *rule,
-					   const struct rl_extra *extra)
+/* Apart, so that the verifier follows its branches once. */
+__noinline int one_of_many_holds(const struct packet *p, const struct rl_condition *c)
 {
-	const struct rl_match *m = &rule->match;
-	bool holds;
-
-	if (!(m->flags & RL_MATCH_PAYLOAD))
-		return true;
-	if (!matches_payload)
-		return false;
-	if (!payload_known(p, extra, &holds))
-		return payload_feared(p, rule, extra);
-	return AGREES(m, RL_MATCH_PAYLOAD, holds);
+	return matches_extra && p && c && condition_holds(p, c);
 }
 
-static __always_inline bool icmp_is(const struct facts *facts, const struct rl_extra *extra)
-{
-	return facts->icmp_type == extra->icmp_type &&
-	       (!extra->icmp_has_code || facts->icmp_code == extra->icmp_code);
-}
-
-static __always_inline bool headers_agree(const struct packet *p, const struct rl_match *m,
-					  const struct rl_extra *extra)
-{
-	const struct facts *facts = &p->facts;
-
-	return AGREES(m, RL_MATCH_TCP_FLAGS,
-		      (facts->tcp_flags & extra->tcp_mask) == extra->tcp_flags) &&
-	       AGREES(m, RL_MATCH_LENGTH,
-		      in_range(facts->length, extra->length_first, extra->length_last)) &&
-	       AGREES(m, RL_MATCH_TTL, in_range(facts->ttl, extra->ttl_first, extra->ttl_last)) &&
-	       AGREES(m, RL_MATCH_DSCP, facts->dscp == extra->dscp) &&
-	       AGREES(m, RL_MATCH_ICMP_TYPE, icmp_is(facts, extra));
-}
-
-/* The conditions that the rule's rl_extra adds, for a packet that lacks nothing of it. */
-__noinline int extra_agrees(const struct packet *p, const struct rl_rule *rule)
+/* More conditions than a rule has room for. */
+__noinline int many_conditions_hold(const struct packet *p, const struct rl_rule *rule)
 {
 	const struct rl_extra *extra;
-	const struct rl_match *m;
 
 	if (!matches_extra || !p || !rule)
 		return 0;
-	extra = extra_of(rule);
-	m = &rule->match;
+	extra = extra_at(rule, !!(rule->match.flags & RL_MATCH_FILTER));
 	if (!extra)
 		return 0;
-	return headers_agree(p, m, extra) &&
-	       AGREES(m, RL_MATCH_SPORT,
-		      in_sports(p, m) && in_list(extra->sport, extra->sport_count, p->sport)) &&
-	       AGREES(m, RL_MATCH_DPORT,
-		      in_dports(p, m) && in_list(extra->dport, extra->dport_count, p->dport)) &&
-	       payload_agrees(p, rule, extra);
+	for (__u32 i = 0; i < RL_CONDITIONS_MAX && i < rule->match.count; i++)
+		if (!one_of_many_holds(p, &extra->conditions[i]))
+			return 0;
+	return 1;
 }
 
-/* For a list, the match has the lowest and the highest port: under `not` a port between them may
- * still hold. */
-static __always_inline bool ports_agree(const struct packet *p, const struct rl_rule *rule)
-{
-	const struct rl_match *m = &rule->match;
-	__u32 between = rule->extra ? m->negated : 0;
-
-	return (between & RL_MATCH_SPORT || AGREES(m, RL_MATCH_SPORT, in_sports(p, m))) &&
-	       (between & RL_MATCH_DPORT || AGREES(m, RL_MATCH_DPORT, in_dports(p, m)));
-}
-
-/* Every packet that is classified has gone through the filters: filter.h. */
-static __always_inline bool filter_holds(const struct packet *p, const struct rl_match *m)
-{
-	return p->facts.filters >> (m->filter_bit & (RL_FILTERS_MAX - 1)) & 1;
-}
-
-/* Those for which packets read rl_extra. */
-#define MATCHES_BY_EXTRA ((RL_MATCH_EXTRAS & ~RL_MATCH_FILTER) | RL_MATCH_SPORT | RL_MATCH_DPORT)
-
-static __always_inline bool src_holds(const struct packet *p, const struct rl_match *m)
-{
-	if (m->src_len == RL_LEN_SET)
-		return p->facts.src_sets >> (m->src[0] & (RL_SETS_MAX - 1)) & 1;
-	return in_prefix(p, p->src, m->src, m->src_len);
-}
-
-static __always_inline bool dst_holds(const struct packet *p, const struct rl_match *m)
-{
-	if (m->dst_len == RL_LEN_SET)
-		return p->facts.dst_sets >> (m->dst[0] & (RL_SETS_MAX - 1)) & 1;
-	return in_prefix(p, p->dst, m->dst, m->dst_len);
-}
-
-/* match_holds, with `not` and what is in rl_extra. */
-static __always_inline bool match_agrees(struct packet *p, const struct rl_rule *rule)
+static __always_inline bool conditions_hold(const struct packet *p, const struct rl_rule *rule)
 {
 	const struct rl_match *m = &rule->match;
 
-	if (m->flags & p->facts.lacks || !ports_agree(p, rule))
+	if (m->count > RL_CONDITIONS_INLINE || RL_MATCH_HAS_PREFIX(m))
+		return !m->count || many_conditions_hold(p, rule);
+	for (__u32 i = 0; i < RL_CONDITIONS_INLINE && i < m->count; i++)
+		if (!condition_holds(p, &m->conditions[i]))
+			return false;
+	return true;
+}
+
+__noinline int payload_holds(const struct packet *p, const struct rl_rule *rule)
+{
+	const struct rl_extra *extra;
+	bool holds;
+
+	if (!matches_payload || !p || !rule)
+		return 0;
+	extra = extra_at(rule, 0);
+	if (!extra)
+		return 0;
+	if (!payload_known(p, extra, &holds))
+		return payload_feared(p, rule, extra);
+	return holds == !(rule->match.negated & RL_MATCH_PAYLOAD);
+}
+
+#endif
+
+/* The end of the packet is in the prefix, or is not where the match negates it. That of a set is
+ * among the conditions. */
+static __always_inline bool end_holds(const struct packet *p, const struct rl_match *m,
+				      enum rl_match_flag flag)
+{
+	bool src = flag == RL_MATCH_SRC;
+	__u32 len = src ? m->src_len : m->dst_len;
+	bool holds;
+
+	if (EXTENDED && matches_extra && len == RL_LEN_SET)
+		return true;
+	holds = in_prefix(p, src ? p->src : p->dst, src ? m->src : m->dst, len);
+	return EXTENDED && matches_extra ? holds == !(m->negated & flag) : holds;
+}
+
+/* Conditions that the match negates are among those that rl_condition holds, apart from addresses,
+ * the payload, and what is found out when it is asked for. */
+static __always_inline bool match_holds(struct packet *p, const struct rl_rule *rule)
+{
+	const struct rl_match *m = &rule->match;
+	__u32 plain = m->flags;
+
+#if EXTENDED
+	if (matches_extra) {
+		if (plain & p->facts.lacks)
+			return false;
+		plain &= ~m->negated;
+	}
+#endif
+	if (plain & RL_MATCH_PROTO && p->proto != m->proto)
 		return false;
-	if (!AGREES(m, RL_MATCH_PROTO, p->proto == m->proto) ||
-	    !AGREES(m, RL_MATCH_SYN, p->flags & PACKET_SYN) ||
-	    !AGREES(m, RL_MATCH_FRAGMENT, p->flags & PACKET_FRAGMENT) ||
-	    !AGREES(m, RL_MATCH_SRC, src_holds(p, m)) || !AGREES(m, RL_MATCH_DST, dst_holds(p, m)))
+	if (plain & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !ports_match(p, m, plain))
 		return false;
-	if (!AGREES(m, RL_MATCH_FILTER, filter_holds(p, m)))
+	if (plain & RL_MATCH_SYN && !(p->flags & PACKET_SYN))
 		return false;
-	if (m->flags & MATCHES_BY_EXTRA && rule->extra && !extra_agrees(p, rule))
+	if (plain & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
+		return false;
+	if (m->flags & RL_MATCH_SRC && !end_holds(p, m, RL_MATCH_SRC))
+		return false;
+	if (m->flags & RL_MATCH_DST && !end_holds(p, m, RL_MATCH_DST))
+		return false;
+#if EXTENDED
+	if (matches_extra && !conditions_hold(p, rule))
+		return false;
+	if (matches_extra && m->flags & RL_MATCH_PAYLOAD && !payload_holds(p, rule))
 		return false;
 	if (m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
 		return false;
-	return AGREES(m, RL_MATCH_NEW_SOURCE, !source_is_known(p));
-}
-
-#endif
-
-/* Do all conditions of the rule hold, whichever of them there are? */
-static __always_inline bool rule_match_holds(struct packet *p, const struct rl_rule *rule)
-{
-#if EXTENDED
 	if (matches_extra)
-		return match_agrees(p, rule);
+		return !(m->flags & RL_MATCH_NEW_SOURCE) ||
+		       source_is_known(p) == !!(m->negated & RL_MATCH_NEW_SOURCE);
 #endif
-	return match_holds(p, &rule->match);
+	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
 }
 
 /* A rule with `while` is not there before its alarm is on, one with `while not` while it is. */
@@ -229,5 +177,5 @@ __noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
 {
 	if (!p || !rule || is_expired(rule->expires_ns) || !while_holds(p, rule))
 		return 0;
-	return !rule->match.flags || rule_match_holds(p, rule);
+	return !rule->match.flags || match_holds(p, rule);
 }

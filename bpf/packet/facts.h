@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
@@ -28,22 +29,31 @@ const volatile bool keeps_states = true;     /* RL_USE_STATES, or --table lru or
 #if EXTENDED
 
 struct facts {
-	__u16 lacks;   /* enum rl_match_flag: matches that ask for what it does not have */
-	__u16 network; /* offset of the IP header, as packet.transport */
-	__u16 length;  /* bytes of the IP packet, or 65535 where it is longer */
-	__u8 ttl, dscp;
-	__u8 tcp_flags; /* the 14th byte of the header */
-	__u8 icmp_type, icmp_code;
-	__u8 half;           /* of the policy; where it has alarms */
+	union {
+		__u16 value[RL_VALUES]; /* enum rl_value */
+		struct {
+			__u16 numbers[RL_VALUE_FILTERS];
+			__u32 filters;            /* bits of those that hold: filter.h */
+			__u32 alarms;             /* bits of those that are on: alarm.h */
+			__u64 src_sets, dst_sets; /* those that the addresses are in: sets.h */
+		};
+	};
+	__u16 lacks;         /* enum rl_match_flag: matches that ask for what it does not have */
+	__u16 network;       /* offset of the IP header, as packet.transport */
 	__u16 payload;       /* offset of what is behind the transport header */
 	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
 	__u32 room;          /* bytes of the frame from the IP header on */
-	__u32 filters;       /* bits of those that hold: filter.h */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
-	__u32 alarms;             /* bits of those that are on: alarm.h */
 	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
-	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
+	__u8 half;                /* of the policy; where it has alarms */
 };
+_Static_assert(offsetof(struct facts, filters) == 2 * RL_VALUE_FILTERS &&
+		       offsetof(struct facts, src_sets) == 2 * RL_VALUE_SRC_SETS &&
+		       offsetof(struct facts, dst_sets) == 2 * RL_VALUE_DST_SETS,
+	       "conditions find the bits by their place");
+
+/* The number that conditions compare. */
+#define FACT(name) fact->value[RL_VALUE_##name]
 
 /* Assignments to fields of `fact`, computed where something asks for one. Each use loads the
  * constant anew, so that facts which are found at once stand together. */

@@ -267,7 +267,8 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 	p->flags |= PACKET_PORTS;
 	if (tcp->syn && !tcp->ack)
 		p->flags |= PACKET_SYN;
-	FACTS(p, fact->lacks = LACKS_OF_TCP, fact->tcp_flags = flags_of_tcp(tcp));
+	FACTS(p, fact->lacks = LACKS_OF_TCP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport,
+	      FACT(TCP_FLAGS) = flags_of_tcp(tcp));
 	FACT_PAYLOAD(p, tcp->doff * 4u, room);
 	return true;
 }
@@ -299,7 +300,7 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
 	p->flags |= PACKET_PORTS;
-	FACTS(p, fact->lacks = LACKS_OF_UDP);
+	FACTS(p, fact->lacks = LACKS_OF_UDP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport);
 	FACT_PAYLOAD(p, sizeof(*udp), len < room ? len : room);
 	return true;
 }
@@ -318,7 +319,7 @@ static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
 	p->sport = bpf_ntohs(sctp->source);
 	p->dport = bpf_ntohs(sctp->dest);
 	p->flags |= PACKET_PORTS;
-	FACTS(p, fact->lacks = LACKS_OF_SCTP);
+	FACTS(p, fact->lacks = LACKS_OF_SCTP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport);
 	return true;
 }
 
@@ -333,8 +334,8 @@ static __always_inline struct icmp_header *parse_icmp(struct cursor *c, struct p
 
 	if (!icmp)
 		return NULL;
-	FACTS(p, fact->lacks = LACKS_OF_ICMP, fact->icmp_type = icmp->bytes[0],
-	      fact->icmp_code = icmp->bytes[1]);
+	FACTS(p, fact->lacks = LACKS_OF_ICMP,
+	      FACT(ICMP) = (__u16)icmp->bytes[0] << 8 | icmp->bytes[1]);
 	FACT_PAYLOAD(p, sizeof(*icmp), p->payload);
 	return icmp;
 }
@@ -360,7 +361,8 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 
 	if (c->skb)
 		p->headers = p->transport;
-	FACTS(p, fact->lacks = LACKS_WITHOUT_TRANSPORT, fact->payload_bytes = 0);
+	FACTS(p, fact->lacks = LACKS_WITHOUT_TRANSPORT, fact->payload_bytes = 0,
+	      FACT(PROTO) = p->proto, FACT(FRAGMENT) = p->flags & PACKET_FRAGMENT);
 	if (p->flags & PACKET_LATER)
 		return PARSE_IP;
 	switch (p->proto) {
@@ -426,8 +428,8 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
 	p->payload = payload_of(c, len - header);
-	FACTS(p, fact->length = len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len,
-	      fact->ttl = ip->ttl, fact->dscp = ip->tos >> 2);
+	FACTS(p, FACT(LENGTH) = len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len,
+	      FACT(TTL) = ip->ttl, FACT(DSCP) = ip->tos >> 2);
 	return true;
 }
 
@@ -493,9 +495,9 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 		return false;
 	p->proto = ip->nexthdr;
 	FACTS(p,
-	      fact->length = sizeof(*ip) + payload > PACKET_BYTES_MAX ? PACKET_BYTES_MAX
+	      FACT(LENGTH) = sizeof(*ip) + payload > PACKET_BYTES_MAX ? PACKET_BYTES_MAX
 								      : sizeof(*ip) + payload,
-	      fact->ttl = ip->hop_limit, fact->dscp = dscp_of_ipv6(ip));
+	      FACT(TTL) = ip->hop_limit, FACT(DSCP) = dscp_of_ipv6(ip));
 	start = c->pos - c->start;
 	if (!cursor_settle(c, p))
 		return false;

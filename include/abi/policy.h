@@ -40,27 +40,72 @@ enum rl_match_flag {
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
 
+/* Numbers of a packet that conditions compare, 16 bits each: those of its headers, then bits. */
+enum rl_value {
+	RL_VALUE_PROTO,
+	RL_VALUE_SPORT,
+	RL_VALUE_DPORT,
+	RL_VALUE_FRAGMENT, /* 0: it is whole */
+	RL_VALUE_TCP_FLAGS,
+	RL_VALUE_LENGTH,
+	RL_VALUE_TTL,
+	RL_VALUE_DSCP,
+	RL_VALUE_ICMP,          /* type << 8 | code */
+	RL_VALUE_FILTERS = 12,  /* bits of the filters that hold */
+	RL_VALUE_SRC_SETS = 16, /* bits of the sets that the source is in */
+	RL_VALUE_DST_SETS = 20,
+	RL_VALUES = 32, /* 2^n */
+};
+
+enum rl_operator {
+	RL_IN_RANGE, /* from `first` on, `span` more; beyond 65535 it goes on at 0 */
+	RL_BITS_ARE, /* of the bits of `span` exactly those of `first` are set */
+	RL_BITS_ARE_NOT,
+};
+
+/* A question of a rule about one number of a packet. `not` of a range is a range, and a list of
+ * ports is its hull without its gaps, so that a rule holds where all of its conditions do. */
+struct rl_condition {
+	__u8 value;    /* enum rl_value */
+	__u8 operator; /* enum rl_operator */
+	__u16 first, span;
+};
+_Static_assert(sizeof(struct rl_condition) == 6, "rl_condition");
+
+#define RL_CONDITIONS_INLINE 5  /* in the rule, where it states no address */
+#define RL_CONDITIONS_MAX    42 /* two lists of ports, and all else that a rule may state */
+
 /* Matches of a rule. Unused fields are zero, so that two matches compare with memcmp. */
 struct rl_match {
 	__u16 flags; /* enum rl_match_flag */
 	__u8 proto;
-	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra; in
-		       * the kernel its number is src[0] */
+	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra */
 	__u8 dst_len;
-	__u8 filter_bit; /* in the kernel: that of rl_extra, so that packets need not read that */
-	__u16 negated;   /* of `flags`: conditions that must be known, and not hold */
+	__u8 count;    /* in the kernel: conditions, with what `negated` or rl_extra say */
+	__u16 negated; /* of `flags`: conditions that must be known, and not hold */
 	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;
-	__u8 src[16];
-	__u8 dst[16];
+	union {
+		struct {
+			__u8 src[16];
+			__u8 dst[16];
+		};
+		struct rl_condition conditions[RL_CONDITIONS_INLINE]; /* if so few */
+	};
 };
 _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
+
+/* Has it src or dst that are not sets? Then its conditions stand elsewhere. */
+#define RL_MATCH_HAS_PREFIX(m)                                        \
+	(((m)->flags & RL_MATCH_SRC && (m)->src_len != RL_LEN_SET) || \
+	 ((m)->flags & RL_MATCH_DST && (m)->dst_len != RL_LEN_SET))
 
 #define RL_PORT_RANGES_MAX    16
 #define RL_PAYLOAD_MAX        16  /* bytes that a rule compares */
 #define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
 #define RL_PAYLOAD_UNIT       4   /* bytes: rl_policy_header.payload_first */
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
+#define RL_FILTER_NONE        255 /* rl_extra.filter_bit: it has no expression */
 #define RL_SET_NAME_MAX       31  /* bytes of a set's name, without the NUL */
 #define RL_LEN_SET            255 /* rl_match.src_len, dst_len: the members of a set */
 #define RL_ALARMS_MAX         16  /* of a policy */
@@ -84,15 +129,21 @@ struct rl_extra {
 	__u8 sport_count;   /* RL_MATCH_SPORT: ranges of a list, 2 or more; 0: there is none */
 	__u8 dport_count;
 	__u8 payload_len; /* RL_MATCH_PAYLOAD: 1..RL_PAYLOAD_MAX */
-	__u8 filter_bit;  /* RL_MATCH_FILTER: its number in the program that is loaded */
+	__u8 filter_bit; /* RL_MATCH_FILTER: its number in the program; RL_FILTER_NONE in the kernel
+			  */
 	__u16 payload_at; /* 0..RL_PAYLOAD_OFFSET_MAX */
 	__u8 pad[6];
 	__u8 payload[RL_PAYLOAD_MAX]; /* bits outside the mask are zero */
 	__u8 payload_mask[RL_PAYLOAD_MAX];
 	struct rl_port_range sport[RL_PORT_RANGES_MAX]; /* ascending, none touches the next */
 	struct rl_port_range dport[RL_PORT_RANGES_MAX];
+	union {
+		char filter[RL_FILTER_MAX + 1]; /* packets do not read it */
+		/* In the kernel, where there are more than rl_match has room for: of a rule without
+		 * RL_MATCH_FILTER. One with it has them in the element after its own. */
+		struct rl_condition conditions[RL_CONDITIONS_MAX];
+	};
 	/* Packets do not read these. */
-	char filter[RL_FILTER_MAX + 1];
 	char src_set[RL_SET_NAME_MAX + 1]; /* RL_MATCH_SRC with RL_LEN_SET */
 	char dst_set[RL_SET_NAME_MAX + 1];
 	char alarm[RL_ALARM_NAME_MAX + 1]; /* behind `while`; "": the rule holds without */

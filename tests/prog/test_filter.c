@@ -154,6 +154,22 @@ static void joined(void **state)
 	harness_close(h);
 }
 
+/* A rule that has more conditions than there is room for beside its expression. */
+static void with_many_conditions(void **state)
+{
+	struct harness *h = filters_open();
+
+	(void)state;
+	harness_policy(h, "any filter \"udp port 53\" dport 1,3,5,7,9,11,53 not ttl 9 deny;"
+			  "any filter \"len > 200\" udp deny");
+	harness_expect(h, "all hold", "ip4 udp=53>9", RL_REASON_DENIED);
+	harness_expect(h, "another port", "ip4 udp=53>10", RL_REASON_UNMATCHED);
+	harness_expect(h, "another ttl", "ip4 udp=53>9 ttl=9", RL_REASON_UNMATCHED);
+	harness_expect(h, "not the filter", "ip4 udp=52>9", RL_REASON_UNMATCHED);
+	harness_expect(h, "the other rule", "ip4 udp=52>9 data=300", RL_REASON_DENIED);
+	harness_close(h);
+}
+
 /* A policy may use what the program has; a policy says which bits it goes by. */
 static void bits(void **state)
 {
@@ -207,6 +223,7 @@ int main(void)
 		{"egress", at_hook, NULL, NULL, &hooks[2]},
 		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(joined),
+		cmocka_unit_test(with_many_conditions),
 		cmocka_unit_test(bits),
 		cmocka_unit_test(as_many_as_there_may_be),
 	};

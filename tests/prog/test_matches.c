@@ -20,6 +20,7 @@
 enum expected { HOLDS, FAILS, LACKS, HIDES };
 
 #define SIXTEEN "00112233445566778899aabbccddeeff"
+#define ODD     "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31"
 
 /* IP: each of `beginnings`; ICMP: icmp or icmp6, as the packet's family has it. */
 static const struct row {
@@ -53,14 +54,23 @@ static const struct row {
 	{"dport 1,3,2000-2002,65535", "IP tcp=1>65535", HOLDS, NULL},
 	{"dport 1,3,2000-2002,65535", "IP frag=8 tcp=1>1", LACKS, NULL},
 	{"dport 1,3,2000-2002,65535", "IP gre", LACKS, NULL},
-	{"sport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31", "IP udp=31>2", HOLDS, NULL},
-	{"sport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31", "IP udp=30>2", FAILS, NULL},
+	{"sport " ODD, "IP udp=31>2", HOLDS, NULL},
+	{"sport " ODD, "IP udp=30>2", FAILS, NULL},
 	{"dport 5,7", "ip4 udp=11>7", HOLDS, "sport 10-20,30-40"},
 	{"dport 5,7", "ip4 udp=21>7", LACKS, "sport 10-20,30-40"},
 	{"dport 5,7", "ip4 udp=30>6", FAILS, "sport 10-20,30-40"},
 	{"dport 5,7", "ip4 udp=25>7", HOLDS, "not sport 10-20,30-40"},
 	{"dport 6", "ip4 udp=40>6", LACKS, "not sport 10-20,30-40"},
 	{"dport 6", "ip4 udp=9>6", HOLDS, "not sport 10-20,30-40"},
+
+	/* More conditions than a rule has room for, without and with what rl_extra says. */
+	{"dst 198.51.100.1", "ip4 udp=9>2", HOLDS, "not tcp not fragment not sport 10"},
+	{"dst 198.51.100.1", "ip4 udp=10>2", LACKS, "not tcp not fragment not sport 10"},
+	{"dst 198.51.100.1", "ip4 frag=0+ udp=9>2", LACKS, "not tcp not fragment not sport 10"},
+	{"dport " ODD, "IP udp=31>29", HOLDS, "udp sport " ODD " ttl 64 not length 1000"},
+	{"dport " ODD, "IP udp=31>30", FAILS, "udp sport " ODD " ttl 64 not length 1000"},
+	{"dport " ODD, "IP udp=30>29", LACKS, "udp sport " ODD " ttl 64 not length 1000"},
+	{"dport " ODD, "IP udp=31>29 ttl=9", LACKS, "udp sport " ODD " ttl 64 not length 1000"},
 
 	{"dst 198.51.100.1", "ip4 gre", HOLDS, NULL},
 	{"dst 198.51.100.0", "ip4 udp", FAILS, NULL},

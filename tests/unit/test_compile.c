@@ -507,35 +507,6 @@ static void old_bans_test(void **state)
 	policy_clear(&back);
 }
 
-/* Entries left by versions that knew `syn` beside `tcp syn` read as `tcp syn` and keep their limit;
- * if both were left, both stay. */
-static void old_syn_test(void **state)
-{
-	struct force force = {.ctx = roomy};
-	struct policy back = {0};
-	struct compiled compiled;
-	struct policy policy = must_parse_policy("rule any syn limit 9/s; rule any tcp limit 99/s; "
-						 "rule any udp limit 7/s");
-
-	(void)state;
-	must_compile(&policy, &force, false, &compiled);
-	for (uint32_t i = 0; i < compiled.rule_count; i++)
-		if (compiled.rules[i].match.flags & RL_MATCH_SYN)
-			compiled.rules[i].match = (struct rl_match){.flags = RL_MATCH_SYN};
-	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
-	assert_same_policy(&policy, &back);
-	policy_clear(&back);
-	for (uint32_t i = 0; i < compiled.rule_count; i++)
-		if (compiled.rules[i].match.proto == IPPROTO_UDP)
-			compiled.rules[i].match = (struct rl_match){
-				.flags = RL_MATCH_SYN | RL_MATCH_PROTO, .proto = IPPROTO_TCP};
-	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
-	assert_int_equal(back.count, 3);
-	policy_clear(&back);
-	policy_clear(&policy);
-	compiled_clear(&compiled);
-}
-
 /* ---- the maps for states that a policy needs */
 
 static const struct uses_row {
@@ -577,7 +548,7 @@ static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test),     cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(crowd_test),        cmocka_unit_test(many_unfit_test),
 	cmocka_unit_test(one_too_many_test), cmocka_unit_test(rules_max_test),
-	cmocka_unit_test(old_bans_test),     cmocka_unit_test(old_syn_test),
+	cmocka_unit_test(old_bans_test),
 };
 
 int main(void)

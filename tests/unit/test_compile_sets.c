@@ -113,6 +113,16 @@ static void test_all_numbers(void **state)
 
 /* ---- entries */
 
+/* Is it of the set's bit? */
+static void assert_bit(const struct rl_condition *condition, enum rl_value value,
+		       enum rl_operator operator, uint32_t id)
+{
+	assert_int_equal(condition->value, value + id / 16);
+	assert_int_equal(condition->operator, operator);
+	assert_int_equal(condition->first, 1u << id % 16);
+	assert_int_equal(condition->span, 1u << id % 16);
+}
+
 static void test_groups(void **state)
 {
 	static const char *const kernel[] = {"", "worse", "bad"};
@@ -135,11 +145,16 @@ static void test_groups(void **state)
 	assert_int_equal(groups->range[2].count, 2);
 	for (uint32_t i = 0; i < out.rule_count; i++) {
 		const struct rl_match *match = &out.rules[i].match;
+		const struct rl_condition *condition = match->conditions;
 
 		if (match_names_set(match, RL_MATCH_SRC))
-			assert_int_equal(match->src[0], policy_set_find(&policy, "by-src")->id);
+			assert_bit(condition++, RL_VALUE_SRC_SETS, RL_BITS_ARE,
+				   policy_set_find(&policy, "by-src")->id);
 		if (match_names_set(match, RL_MATCH_DST))
-			assert_int_equal(match->dst[0], policy_set_find(&policy, "by-dst")->id);
+			assert_bit(condition++, RL_VALUE_DST_SETS,
+				   match->negated ? RL_BITS_ARE_NOT : RL_BITS_ARE,
+				   policy_set_find(&policy, "by-dst")->id);
+		assert_int_equal(match->count, condition - match->conditions);
 	}
 	assert_int_equal(out.prefix_count, 1);
 	compiled_clear(&out);

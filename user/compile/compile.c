@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "compile/alarm_emit.h"
 #include "compile/build.h"
+#include "compile/conditions.h"
 #include "compile/emit.h"
 #include "compile/inherit.h"
 #include "compile/known_by.h"
@@ -50,9 +51,9 @@ static size_t extras_count(const struct policy *policy)
 	size_t count = 0;
 
 	policy_for_each (policy, rule)
-		count += rule->extra != NULL;
+		count += conditions_extras_most(rule);
 	for (size_t i = 0; i < policy->alarm_count; i++)
-		count += policy->alarms[i].counts.extra != NULL;
+		count += conditions_extras_most(&policy->alarms[i].counts);
 	return count;
 }
 
@@ -65,7 +66,7 @@ size_t compiled_rules_most(const struct policy *policy)
 static int build_allocate(struct build *b, const struct policy *next)
 {
 	size_t rules = compiled_rules_most(next);
-	size_t extras = extras_count(next) + RL_KNOWN_BY_MAX;
+	size_t extras = extras_count(next) + 2 * RL_KNOWN_BY_MAX;
 
 	b->out->rules = calloc(rules, sizeof(*b->out->rules));
 	b->out->prefixes = calloc(next->count + 1, sizeof(*b->out->prefixes));

@@ -16,28 +16,26 @@ static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 	return policy_append(out, rule);
 }
 
-/* Older versions took `syn` and `tcp syn` for two rules. If both are there, neither is normalized,
- * so that no rule is lost. */
-static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count, uint32_t index)
+/* Without the conditions that packets compare. */
+static struct rl_match entry_match(const struct rl_rule *entry)
 {
-	struct rl_match settled = entries[index].match;
+	struct rl_match match = entry->match;
 
-	settled.filter_bit = 0;
-	if (match_names_set(&settled, RL_MATCH_SRC))
-		settled.src[0] = 0;
-	if (match_names_set(&settled, RL_MATCH_DST))
-		settled.dst[0] = 0;
-	match_normalize(&settled);
-	if (!memcmp(&entries[index].match, &settled, sizeof(settled)))
-		return settled;
-	for (uint32_t i = 0; i < count; i++)
-		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)) &&
-		    !entries[i].extra && !entries[index].extra)
-			return entries[index].match;
-	return settled;
+	match.count = 0;
+	if (!RL_MATCH_HAS_PREFIX(&match))
+		memset(match.conditions, 0, sizeof(match.conditions));
+	return match;
 }
 
-/* filter_bit is of the program, not of the rule. */
+/* The element of a rule that states nothing of rl_extra may hold conditions alone. */
+static bool is_stated(const struct rl_match *match, const struct rl_extra *extra)
+{
+	static const struct rl_extra none;
+
+	return match->flags & RL_MATCH_EXTRAS || memcmp(extra, &none, sizeof(none));
+}
+
+/* filter_bit is of the program, not of the rule, and packets alone need the conditions. */
 static int entry_extra(const struct compiled *in, const struct rl_rule *entry,
 		       const struct rl_extra **out)
 {
@@ -51,8 +49,11 @@ static int entry_extra(const struct compiled *in, const struct rl_rule *entry,
 	if (!number || number > in->extra_count)
 		return -EBADMSG;
 	extra = in->extras[number - 1];
+	if (extra.filter_bit == RL_FILTER_NONE)
+		memset(extra.filter, 0, sizeof(extra.filter));
 	extra.filter_bit = 0;
-	*out = extra_intern(&extra, &ret);
+	if (is_stated(&entry->match, &extra))
+		*out = extra_intern(&extra, &ret);
 	return ret;
 }
 
@@ -68,7 +69,7 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 		if (ret)
 			return ret;
 		rule.action = entry->action;
-		rule.match = entry_match(entries, count, i);
+		rule.match = entry_match(entry);
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.counter_id = entry->counter_id;

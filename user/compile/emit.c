@@ -7,6 +7,7 @@
 
 #include "algorithm/key_parts.h"
 #include "base/units.h"
+#include "compile/conditions.h"
 #include "compile/emit.h"
 #include "compile/indexed.h"
 #include "compile/numbers.h"
@@ -134,17 +135,52 @@ static uint32_t filter_number(struct build *b, const struct rule *rule)
 	return unused;
 }
 
-static void emit_extra(struct build *b, const struct rule *rule, struct rl_rule *entry)
+static struct rl_extra *extra_next(struct build *b)
 {
-	struct rl_extra *extra = &b->out->extras[b->out->extra_count];
+	return &b->out->extras[b->out->extra_count++];
+}
+
+static uint32_t extra_name(const struct build *b)
+{
+	return b->out->extra_count | b->out->header.half << RL_EXTRA_HALF_SHIFT;
+}
+
+static void emit_extra(struct build *b, const struct rule *rule, uint32_t filter,
+		       struct rl_rule *entry)
+{
+	struct rl_extra *extra;
 
 	if (!rule->extra)
 		return;
+	extra = extra_next(b);
 	*extra = *rule->extra;
-	if (rule->match.flags & RL_MATCH_FILTER)
-		extra->filter_bit = entry->match.filter_bit = filter_number(b, rule);
-	entry->extra = ++b->out->extra_count | b->out->header.half << RL_EXTRA_HALF_SHIFT;
+	extra->filter_bit = rule->match.flags & RL_MATCH_FILTER ? filter : RL_FILTER_NONE;
+	entry->extra = extra_name(b);
 	payload_widen(&b->out->header, rule);
+}
+
+/* In the rule, if there is room; else in its element of the map, or in one more. */
+static void emit_conditions(struct build *b, const struct rule *rule,
+			    const struct condition_bits *bits, struct rl_rule *entry)
+{
+	struct rl_condition all[RL_CONDITIONS_MAX] = {0};
+	struct rl_match *match = &entry->match;
+	struct rl_extra *extra;
+
+	match->count = conditions_make(rule, bits, all);
+	if (match->count <= RL_CONDITIONS_INLINE && !RL_MATCH_HAS_PREFIX(match)) {
+		memcpy(match->conditions, all, sizeof(match->conditions));
+		return;
+	}
+	if (!match->count)
+		return;
+	if (!rule->extra || match->flags & RL_MATCH_FILTER) {
+		extra = extra_next(b);
+		extra->filter_bit = RL_FILTER_NONE;
+		entry->extra = entry->extra ? entry->extra : extra_name(b);
+	}
+	extra = &b->out->extras[b->out->extra_count - 1];
+	memcpy(extra->conditions, all, sizeof(all));
 }
 
 /* Where the limit's states are. Buckets in the hot table have none elsewhere. */
@@ -172,6 +208,7 @@ static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule 
 static void emit_rule(struct build *b, const struct rule *rule)
 {
 	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
+	struct condition_bits bits = {0};
 
 	b->out->header.uses |= rule_uses(rule);
 	*entry = (struct rl_rule){
@@ -183,8 +220,11 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.limit = rule->limit,
 		.comment_id = rule->comment_id,
 	};
-	emit_extra(b, rule, entry);
-	set_matches_emit(b, rule, &entry->match);
+	if (rule->match.flags & RL_MATCH_FILTER)
+		bits.filter = filter_number(b, rule);
+	set_matches_emit(b, rule, &bits);
+	emit_extra(b, rule, bits.filter, entry);
+	emit_conditions(b, rule, &bits, entry);
 	if (rule->action == RL_ACTION_LIMIT)
 		emit_limit(b, rule, entry);
 	while_emit(b, rule, entry);

@@ -101,17 +101,17 @@ uint32_t set_number(const struct policy *policy, const char *name)
 
 /* ---- groups */
 
-void set_matches_emit(struct build *b, const struct rule *rule, struct rl_match *out)
+void set_matches_emit(struct build *b, const struct rule *rule, struct condition_bits *out)
 {
 	struct rule_sets sets = rule_sets(rule);
 
 	if (sets.src) {
-		out->src[0] = set_number(b->sets, sets.src);
-		b->out->groups->src |= 1ull << out->src[0];
+		out->src = set_number(b->sets, sets.src);
+		b->out->groups->src |= 1ull << out->src;
 	}
 	if (sets.dst) {
-		out->dst[0] = set_number(b->sets, sets.dst);
-		b->out->groups->dst |= 1ull << out->dst[0];
+		out->dst = set_number(b->sets, sets.dst);
+		b->out->groups->dst |= 1ull << out->dst;
 	}
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compile/build.h"
+#include "compile/conditions.h"
 
 /* Gives every set of `next` its number: that of the same name in b->ctx->sets, else one that no set
  * has. */
@@ -11,8 +12,8 @@ int sets_inherit(struct build *b, struct policy *next);
 /* The number of a set that a rule of the policy names. */
 uint32_t set_number(const struct policy *policy, const char *name);
 
-/* Notes the sets that the rule's matches name, in its entry and for the packets. */
-void set_matches_emit(struct build *b, const struct rule *rule, struct rl_match *out);
+/* The bits of the sets that the rule's matches name, which packets then look for. */
+void set_matches_emit(struct build *b, const struct rule *rule, struct condition_bits *out);
 
 /* Where the group of rules for the members of a set is to be noted. */
 struct rl_range *set_group(struct build *b, const struct rule *rule);

@@ -31,7 +31,7 @@ static uint32_t port_ranges(const struct rule *rule, bool sport, struct value_ra
 	return count;
 }
 
-static struct value_range icmp_range(const struct rl_extra *extra)
+struct value_range icmp_range(const struct rl_extra *extra)
 {
 	uint32_t first = (uint32_t)extra->icmp_type << 8;
 

@@ -18,6 +18,9 @@ struct value_range {
 uint32_t condition_ranges(const struct rule *rule, enum rl_match_flag flag,
 			  struct value_range out[CONDITION_RANGES_MAX]);
 
+/* The values of icmp-type, as written. */
+struct value_range icmp_range(const struct rl_extra *extra);
+
 /* Is the value within one of the ranges? */
 bool ranges_hold(const struct value_range *ranges, uint32_t count, uint32_t value);
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ranges that a rule leaves out are ranges around the end of the numbers, and a list of ports
+ * leaves out its gaps: all conditions of a rule hold together. Those that most rules state, plain,
+ * are no part of them: packets compare these one by one.
+ */
+#include "compile/conditions.h"
+
+#include <netinet/tcp.h>
+
+#include "policy/ranges.h"
+
+struct conditions {
+	struct rl_condition *list;
+	uint32_t count;
+};
+
+static void condition_add(struct conditions *all, enum rl_value value, enum rl_operator operator,
+			  uint16_t first, uint16_t span)
+{
+	if (all->count < RL_CONDITIONS_MAX)
+		all->list[all->count++] = (struct rl_condition){
+			.value = value, .operator= operator, .first = first, .span = span};
+}
+
+/* No number is outside of all. */
+static void outside_add(struct conditions *all, enum rl_value value, uint32_t first, uint32_t last)
+{
+	if (!first && last == UINT16_MAX)
+		condition_add(all, value, RL_BITS_ARE, 1, 0);
+	else
+		condition_add(all, value, RL_IN_RANGE, last + 1, first - last - 2);
+}
+
+static void range_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
+		      enum rl_value value, uint32_t first, uint32_t last)
+{
+	if (!(rule->match.flags & flag))
+		return;
+	if (rule->match.negated & flag)
+		outside_add(all, value, first, last);
+	else
+		condition_add(all, value, RL_IN_RANGE, first, last - first);
+}
+
+static void bits_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
+		     enum rl_value value, uint16_t bits, uint16_t mask)
+{
+	if (rule->match.flags & flag)
+		condition_add(all, value,
+			      rule->match.negated & flag ? RL_BITS_ARE_NOT : RL_BITS_ARE, bits,
+			      mask);
+}
+
+/* One bit of a word of so many numbers. */
+static void bit_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
+		    enum rl_value value, uint32_t numbers, uint32_t bit)
+{
+	uint32_t place = bit / 16;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	place = numbers - 1 - place;
+#else
+	(void)numbers;
+#endif
+	bits_add(all, rule, flag, value + place, 1u << bit % 16, 1u << bit % 16);
+}
+
+/* The gaps of a list; under `not` its ranges. */
+static void ports_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
+		      enum rl_value value)
+{
+	struct rl_port_range ports[RL_PORT_RANGES_MAX];
+	uint32_t count =
+		flag == RL_MATCH_SPORT ? rule_sports(rule, ports) : rule_dports(rule, ports);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (rule->match.negated & flag)
+			outside_add(all, value, ports[i].first, ports[i].last);
+		else if (i)
+			outside_add(all, value, ports[i - 1].last + 1, ports[i].first - 1);
+}
+
+static void extra_add(struct conditions *all, const struct rule *rule)
+{
+	const struct rl_extra *extra = rule->extra;
+	struct value_range icmp;
+
+	range_add(all, rule, RL_MATCH_LENGTH, RL_VALUE_LENGTH, extra->length_first,
+		  extra->length_last);
+	range_add(all, rule, RL_MATCH_TTL, RL_VALUE_TTL, extra->ttl_first, extra->ttl_last);
+	range_add(all, rule, RL_MATCH_DSCP, RL_VALUE_DSCP, extra->dscp, extra->dscp);
+	icmp = icmp_range(extra);
+	range_add(all, rule, RL_MATCH_ICMP_TYPE, RL_VALUE_ICMP, icmp.first, icmp.last);
+	bits_add(all, rule, RL_MATCH_TCP_FLAGS, RL_VALUE_TCP_FLAGS, extra->tcp_flags,
+		 extra->tcp_mask);
+}
+
+uint32_t conditions_make(const struct rule *rule, const struct condition_bits *bits,
+			 struct rl_condition out[RL_CONDITIONS_MAX])
+{
+	const struct rl_match *match = &rule->match;
+	struct conditions all = {.list = out};
+
+	if (match->negated & RL_MATCH_PROTO)
+		outside_add(&all, RL_VALUE_PROTO, match->proto, match->proto);
+	if (match->negated & RL_MATCH_FRAGMENT)
+		condition_add(&all, RL_VALUE_FRAGMENT, RL_IN_RANGE, 0, 0);
+	if (match->negated & RL_MATCH_SYN)
+		bits_add(&all, rule, RL_MATCH_SYN, RL_VALUE_TCP_FLAGS, TH_SYN, TH_SYN | TH_ACK);
+	ports_add(&all, rule, RL_MATCH_SPORT, RL_VALUE_SPORT);
+	ports_add(&all, rule, RL_MATCH_DPORT, RL_VALUE_DPORT);
+	if (rule->extra)
+		extra_add(&all, rule);
+	bit_add(&all, rule, RL_MATCH_FILTER, RL_VALUE_FILTERS, 2, bits->filter);
+	if (match_names_set(match, RL_MATCH_SRC))
+		bit_add(&all, rule, RL_MATCH_SRC, RL_VALUE_SRC_SETS, 4, bits->src);
+	if (match_names_set(match, RL_MATCH_DST))
+		bit_add(&all, rule, RL_MATCH_DST, RL_VALUE_DST_SETS, 4, bits->dst);
+	return all.count;
+}
+
+uint32_t conditions_extras_most(const struct rule *rule)
+{
+	if (rule->extra)
+		return 1 + !!(rule->match.flags & RL_MATCH_FILTER);
+	return rule->match.negated && RL_MATCH_HAS_PREFIX(&rule->match);
+}
