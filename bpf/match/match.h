@@ -41,69 +41,93 @@ static __always_inline bool ports_match(const struct packet *p, const struct rl_
 
 static __always_inline bool condition_holds(const struct packet *p, const struct rl_condition *c)
 {
-	__u16 value = p->facts.value[c->value & (RL_VALUES - 1)];
+	const __u16 *words = (const void *)p;
+	__u16 value;
 
-	if (c->operator== RL_IN_RANGE)
+	if (c->word >= RL_WORDS)
+		return false;
+	value = words[c->word];
+	if (c->op == RL_IN_RANGE)
 		return (__u16)(value - c->first) <= c->span;
-	return ((value & c->span) == c->first) == (c->operator== RL_BITS_ARE);
+	return ((value & c->span) == c->first) == (c->op == RL_BITS_ARE);
 }
 
-static __always_inline struct rl_extra *extra_at(const struct rl_rule *rule, __u32 after)
+/* The first of so many; all of them, if there are no more. Written out, as clang does not unroll
+ * the loop. */
+static __always_inline bool first_hold(const struct packet *p, const struct rl_condition *c,
+				       __u32 count)
 {
-	__u32 half = rule->extra >> RL_EXTRA_HALF_SHIFT;
-	__u32 index = (rule->extra & RL_EXTRA_INDEX) - 1 + after;
-	void *inner = bpf_map_lookup_elem(&extras, &half);
-
-	return inner ? bpf_map_lookup_elem(inner, &index) : NULL;
+	return count < 1 ||
+	       (condition_holds(p, &c[0]) &&
+		(count < 2 ||
+		 (condition_holds(p, &c[1]) &&
+		  (count < 3 || (condition_holds(p, &c[2]) &&
+				 (count < 4 || (condition_holds(p, &c[3]) &&
+						(count < 5 || condition_holds(p, &c[4])))))))));
 }
 
 /* Apart, so that the verifier follows its branches once. */
-__noinline int one_of_many_holds(const struct packet *p, const struct rl_condition *c)
+__noinline int one_more_holds(const struct packet *p, const struct rl_condition *c)
 {
 	return matches_extra && p && c && condition_holds(p, c);
 }
 
-/* More conditions than a rule has room for. */
-__noinline int many_conditions_hold(const struct packet *p, const struct rl_rule *rule)
+/* Conditions for which the rule has no room. */
+static __always_inline bool many_hold(const struct packet *p, const struct rl_condition *c,
+				      __u32 count)
 {
-	const struct rl_extra *extra;
-
-	if (!matches_extra || !p || !rule)
-		return 0;
-	extra = extra_at(rule, !!(rule->match.flags & RL_MATCH_FILTER));
-	if (!extra)
-		return 0;
-	for (__u32 i = 0; i < RL_CONDITIONS_MAX && i < rule->match.count; i++)
-		if (!one_of_many_holds(p, &extra->conditions[i]))
-			return 0;
-	return 1;
-}
-
-static __always_inline bool conditions_hold(const struct packet *p, const struct rl_rule *rule)
-{
-	const struct rl_match *m = &rule->match;
-
-	if (m->count > RL_CONDITIONS_INLINE || RL_MATCH_HAS_PREFIX(m))
-		return !m->count || many_conditions_hold(p, rule);
-	for (__u32 i = 0; i < RL_CONDITIONS_INLINE && i < m->count; i++)
-		if (!condition_holds(p, &m->conditions[i]))
+	if (!first_hold(p, c, count))
+		return false;
+	for (__u32 i = RL_CONDITIONS_INLINE; i < RL_CONDITIONS_MAX && i < count; i++)
+		if (!one_more_holds(p, &c[i]))
 			return false;
 	return true;
 }
 
-__noinline int payload_holds(const struct packet *p, const struct rl_rule *rule)
+static __always_inline bool payload_holds(const struct packet *p, const struct rl_rule *rule,
+					  const struct rl_extra *extra)
 {
-	const struct rl_extra *extra;
 	bool holds;
 
-	if (!matches_payload || !p || !rule)
-		return 0;
-	extra = extra_at(rule, 0);
-	if (!extra)
-		return 0;
+	if (!matches_payload)
+		return false;
 	if (!payload_known(p, extra, &holds))
 		return payload_feared(p, rule, extra);
 	return holds == !(rule->match.negated & RL_MATCH_PAYLOAD);
+}
+
+/* The conditions and the payload of the rule's element, or elements, of the map. */
+__noinline int extra_holds(const struct packet *p, const struct rl_rule *rule)
+{
+	const struct rl_match *m = &rule->match;
+	const struct rl_extra *extra;
+	__u32 half, index;
+	void *inner;
+
+	if (!matches_extra || !p || !rule)
+		return 0;
+	half = rule->extra >> RL_EXTRA_HALF_SHIFT;
+	index = (rule->extra & RL_EXTRA_INDEX) - 1;
+	inner = bpf_map_lookup_elem(&extras, &half);
+	extra = inner ? bpf_map_lookup_elem(inner, &index) : NULL;
+	if (!extra || (m->flags & RL_MATCH_PAYLOAD && !payload_holds(p, rule, extra)))
+		return 0;
+	if (!(m->count & RL_CONDITIONS_APART))
+		return 1;
+	if (m->flags & RL_MATCH_FILTER) {
+		index++;
+		extra = bpf_map_lookup_elem(inner, &index);
+	}
+	return extra && many_hold(p, extra->conditions, m->count & ~RL_CONDITIONS_APART);
+}
+
+static __always_inline bool conditions_hold(const struct packet *p, const struct rl_rule *rule)
+{
+	__u32 count = rule->match.count;
+
+	if (count & RL_CONDITIONS_APART)
+		return extra_holds(p, rule);
+	return first_hold(p, rule->match.conditions, count);
 }
 
 #endif
@@ -111,27 +135,61 @@ __noinline int payload_holds(const struct packet *p, const struct rl_rule *rule)
 /* The end of the packet is in the prefix, or is not where the match negates it. That of a set is
  * among the conditions. */
 static __always_inline bool end_holds(const struct packet *p, const struct rl_match *m,
-				      enum rl_match_flag flag)
+				      enum rl_match_flag flag, bool extended)
 {
 	bool src = flag == RL_MATCH_SRC;
 	__u32 len = src ? m->src_len : m->dst_len;
 	bool holds;
 
-	if (EXTENDED && matches_extra && len == RL_LEN_SET)
+	if (extended && len == RL_LEN_SET)
 		return true;
 	holds = in_prefix(p, src ? p->src : p->dst, src ? m->src : m->dst, len);
-	return EXTENDED && matches_extra ? holds == !(m->negated & flag) : holds;
+	return extended ? holds == !(m->negated & flag) : holds;
 }
 
-/* Conditions that the match negates are among those that rl_condition holds, apart from addresses,
- * the payload, and what is found out when it is asked for. */
-static __always_inline bool match_holds(struct packet *p, const struct rl_rule *rule)
+/* Conditions that few packets are compared with, so that one look tells that there is none. */
+static __always_inline bool rare_hold(const struct packet *p, const struct rl_match *m, __u32 plain,
+				      bool extended)
+{
+	if (plain & RL_MATCH_SYN && !(p->flags & PACKET_SYN))
+		return false;
+	if (plain & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
+		return false;
+	if (m->flags & RL_MATCH_SRC && !end_holds(p, m, RL_MATCH_SRC, extended))
+		return false;
+	return !(m->flags & RL_MATCH_DST) || end_holds(p, m, RL_MATCH_DST, extended);
+}
+
+#define RARE (RL_MATCH_SYN | RL_MATCH_FRAGMENT | RL_MATCH_SRC | RL_MATCH_DST)
+#define LATE (RL_MATCH_PAYLOAD | RL_MATCH_ESTABLISHED | RL_MATCH_NEW_SOURCE)
+
+/* Those that are found out only when they are asked for. */
+static __always_inline bool late_hold(struct packet *p, const struct rl_rule *rule, bool extended)
+{
+	const struct rl_match *m = &rule->match;
+	bool is_known = false;
+
+#if EXTENDED
+	if (extended && m->flags & RL_MATCH_PAYLOAD && !(m->count & RL_CONDITIONS_APART) &&
+	    !extra_holds(p, rule))
+		return false;
+	if (m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
+		return false;
+	if (extended)
+		is_known = m->negated & RL_MATCH_NEW_SOURCE;
+#endif
+	return !(m->flags & RL_MATCH_NEW_SOURCE) || source_is_known(p) == is_known;
+}
+
+/* With `extended`, a rule may negate what it states. Addresses, the payload, and what is found out
+ * late are compared under `not` here; the rest is among its conditions then. */
+static __always_inline bool match_holds(struct packet *p, const struct rl_rule *rule, bool extended)
 {
 	const struct rl_match *m = &rule->match;
 	__u32 plain = m->flags;
 
 #if EXTENDED
-	if (matches_extra) {
+	if (extended) {
 		if (plain & p->facts.lacks)
 			return false;
 		plain &= ~m->negated;
@@ -141,26 +199,23 @@ static __always_inline bool match_holds(struct packet *p, const struct rl_rule *
 		return false;
 	if (plain & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !ports_match(p, m, plain))
 		return false;
-	if (plain & RL_MATCH_SYN && !(p->flags & PACKET_SYN))
-		return false;
-	if (plain & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
-		return false;
-	if (m->flags & RL_MATCH_SRC && !end_holds(p, m, RL_MATCH_SRC))
-		return false;
-	if (m->flags & RL_MATCH_DST && !end_holds(p, m, RL_MATCH_DST))
+	if ((!extended || m->flags & RARE) && !rare_hold(p, m, plain, extended))
 		return false;
 #if EXTENDED
-	if (matches_extra && !conditions_hold(p, rule))
+	if (extended && !conditions_hold(p, rule))
 		return false;
-	if (matches_extra && m->flags & RL_MATCH_PAYLOAD && !payload_holds(p, rule))
-		return false;
-	if (m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
-		return false;
-	if (matches_extra)
-		return !(m->flags & RL_MATCH_NEW_SOURCE) ||
-		       source_is_known(p) == !!(m->negated & RL_MATCH_NEW_SOURCE);
 #endif
-	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
+	return (extended && !(m->flags & LATE)) || late_hold(p, rule, extended);
+}
+
+/* One of the two is in the program. */
+static __always_inline bool rule_match_holds(struct packet *p, const struct rl_rule *rule)
+{
+#if EXTENDED
+	if (matches_extra)
+		return match_holds(p, rule, true);
+#endif
+	return match_holds(p, rule, false);
 }
 
 /* A rule with `while` is not there before its alarm is on, one with `while not` while it is. */
@@ -177,5 +232,5 @@ __noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
 {
 	if (!p || !rule || is_expired(rule->expires_ns) || !while_holds(p, rule))
 		return 0;
-	return !rule->match.flags || match_holds(p, rule);
+	return !rule->match.flags || rule_match_holds(p, rule);
 }

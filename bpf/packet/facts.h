@@ -29,15 +29,10 @@ const volatile bool keeps_states = true;     /* RL_USE_STATES, or --table lru or
 #if EXTENDED
 
 struct facts {
-	union {
-		__u16 value[RL_VALUES]; /* enum rl_value */
-		struct {
-			__u16 numbers[RL_VALUE_FILTERS];
-			__u32 filters;            /* bits of those that hold: filter.h */
-			__u32 alarms;             /* bits of those that are on: alarm.h */
-			__u64 src_sets, dst_sets; /* those that the addresses are in: sets.h */
-		};
-	};
+	__u16 number[RL_WORD_FILTERS - RL_WORD_FACTS]; /* enum rl_word */
+	__u32 filters;                                 /* bits of those that hold: filter.h */
+	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
+	__u32 alarms;             /* bits of those that are on: alarm.h */
 	__u16 lacks;         /* enum rl_match_flag: matches that ask for what it does not have */
 	__u16 network;       /* offset of the IP header, as packet.transport */
 	__u16 payload;       /* offset of what is behind the transport header */
@@ -47,13 +42,15 @@ struct facts {
 	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
 	__u8 half;                /* of the policy; where it has alarms */
 };
-_Static_assert(offsetof(struct facts, filters) == 2 * RL_VALUE_FILTERS &&
-		       offsetof(struct facts, src_sets) == 2 * RL_VALUE_SRC_SETS &&
-		       offsetof(struct facts, dst_sets) == 2 * RL_VALUE_DST_SETS,
-	       "conditions find the bits by their place");
 
-/* The number that conditions compare. */
-#define FACT(name) fact->value[RL_VALUE_##name]
+/* The word of struct packet that a field of the facts begins with. */
+#define FACTS_WORD(field) (RL_WORD_FACTS + offsetof(struct facts, field) / 2)
+_Static_assert(FACTS_WORD(filters) == RL_WORD_FILTERS && FACTS_WORD(src_sets) == RL_WORD_SRC_SETS &&
+		       FACTS_WORD(dst_sets) == RL_WORD_DST_SETS,
+	       "conditions find them by their place");
+
+/* A number that conditions compare. */
+#define FACT(name) fact->number[RL_WORD_##name - RL_WORD_FACTS]
 
 /* Assignments to fields of `fact`, computed where something asks for one. Each use loads the
  * constant anew, so that facts which are found at once stand together. */

@@ -39,8 +39,8 @@
 enum packet_flag {
 	PACKET_IPV4 = 1 << 0,
 	PACKET_PORTS = 1 << 1,
-	PACKET_SYN = 1 << 2,      /* TCP with SYN and without ACK */
-	PACKET_FRAGMENT = 1 << 3, /* any, the first included */
+	PACKET_SYN = RL_KIND_SYN,
+	PACKET_FRAGMENT = RL_KIND_FRAGMENT,
 	PACKET_LATER = 1 << 4,    /* a fragment without the transport header */
 	PACKET_EXTENDED = 1 << 5, /* IPv6 with extension headers */
 };
@@ -107,6 +107,17 @@ struct packet {
 	struct facts facts; /* last, so that in all objects the others are where they are */
 #endif
 };
+
+_Static_assert(offsetof(struct packet, sport) == 2 * RL_WORD_SPORT &&
+		       offsetof(struct packet, dport) == 2 * RL_WORD_DPORT &&
+		       offsetof(struct packet, flags) == 2 * RL_WORD_KIND &&
+		       offsetof(struct packet, proto) == 2 * RL_WORD_KIND + 1,
+	       "conditions find them by their place");
+#if EXTENDED
+_Static_assert(offsetof(struct packet, facts) == 2 * RL_WORD_FACTS &&
+		       sizeof(struct packet) >= 2 * RL_WORDS,
+	       "and these");
+#endif
 
 /* No read behind it is done before a write in front of it. BPF has no instruction for that but an
  * atomic operation that returns a value: one without may be unordered (arm64). Scratch becomes 0.
@@ -267,8 +278,7 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 	p->flags |= PACKET_PORTS;
 	if (tcp->syn && !tcp->ack)
 		p->flags |= PACKET_SYN;
-	FACTS(p, fact->lacks = LACKS_OF_TCP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport,
-	      FACT(TCP_FLAGS) = flags_of_tcp(tcp));
+	FACTS(p, fact->lacks = LACKS_OF_TCP, FACT(TCP_FLAGS) = flags_of_tcp(tcp));
 	FACT_PAYLOAD(p, tcp->doff * 4u, room);
 	return true;
 }
@@ -300,7 +310,7 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
 	p->flags |= PACKET_PORTS;
-	FACTS(p, fact->lacks = LACKS_OF_UDP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport);
+	FACTS(p, fact->lacks = LACKS_OF_UDP);
 	FACT_PAYLOAD(p, sizeof(*udp), len < room ? len : room);
 	return true;
 }
@@ -319,7 +329,7 @@ static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
 	p->sport = bpf_ntohs(sctp->source);
 	p->dport = bpf_ntohs(sctp->dest);
 	p->flags |= PACKET_PORTS;
-	FACTS(p, fact->lacks = LACKS_OF_SCTP, FACT(SPORT) = p->sport, FACT(DPORT) = p->dport);
+	FACTS(p, fact->lacks = LACKS_OF_SCTP);
 	return true;
 }
 
@@ -361,8 +371,7 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 
 	if (c->skb)
 		p->headers = p->transport;
-	FACTS(p, fact->lacks = LACKS_WITHOUT_TRANSPORT, fact->payload_bytes = 0,
-	      FACT(PROTO) = p->proto, FACT(FRAGMENT) = p->flags & PACKET_FRAGMENT);
+	FACTS(p, fact->lacks = LACKS_WITHOUT_TRANSPORT, fact->payload_bytes = 0);
 	if (p->flags & PACKET_LATER)
 		return PARSE_IP;
 	switch (p->proto) {

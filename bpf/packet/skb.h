@@ -19,7 +19,8 @@ static __always_inline void skb_length(const struct __sk_buff *skb, struct packe
 
 	if (skb->wire_len > bytes)
 		length += (skb->wire_len - bytes) / (segments - 1);
-	p->facts.value[RL_VALUE_LENGTH] = length < PACKET_BYTES_MAX ? length : PACKET_BYTES_MAX;
+	p->facts.number[RL_WORD_LENGTH - RL_WORD_FACTS] =
+		length < PACKET_BYTES_MAX ? length : PACKET_BYTES_MAX;
 }
 #endif
 

@@ -40,22 +40,32 @@ enum rl_match_flag {
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
 
-/* Numbers of a packet that conditions compare, 16 bits each: those of its headers, then bits. */
-enum rl_value {
-	RL_VALUE_PROTO,
-	RL_VALUE_SPORT,
-	RL_VALUE_DPORT,
-	RL_VALUE_FRAGMENT, /* 0: it is whole */
-	RL_VALUE_TCP_FLAGS,
-	RL_VALUE_LENGTH,
-	RL_VALUE_TTL,
-	RL_VALUE_DSCP,
-	RL_VALUE_ICMP,          /* type << 8 | code */
-	RL_VALUE_FILTERS = 12,  /* bits of the filters that hold */
-	RL_VALUE_SRC_SETS = 16, /* bits of the sets that the source is in */
-	RL_VALUE_DST_SETS = 20,
-	RL_VALUES = 32, /* 2^n */
+/* Numbers of a packet that conditions compare, as words of 16 bits of what the parser notes of it
+ * (bpf/packet/packet.h: struct packet, and struct facts in it). */
+enum rl_word {
+	RL_WORD_SPORT = 4,
+	RL_WORD_DPORT = 5,
+	RL_WORD_KIND = 6, /* RL_KIND_*, and the protocol in the other byte */
+	RL_WORD_FACTS = 56,
+	RL_WORD_TCP_FLAGS = RL_WORD_FACTS,
+	RL_WORD_LENGTH,
+	RL_WORD_TTL,
+	RL_WORD_DSCP,
+	RL_WORD_ICMP,          /* type << 8 | code */
+	RL_WORD_FILTERS = 62,  /* bits of the filters that hold */
+	RL_WORD_SRC_SETS = 64, /* bits of the sets that the source is in */
+	RL_WORD_DST_SETS = 68,
+	RL_WORDS = 72,
 };
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define RL_KIND_SHIFT  0
+#define RL_PROTO_SHIFT 8
+#else
+#define RL_KIND_SHIFT  8
+#define RL_PROTO_SHIFT 0
+#endif
+#define RL_KIND_SYN      (1 << 2) /* TCP with SYN and without ACK */
+#define RL_KIND_FRAGMENT (1 << 3) /* any, the first included */
 
 enum rl_operator {
 	RL_IN_RANGE, /* from `first` on, `span` more; beyond 65535 it goes on at 0 */
@@ -66,13 +76,14 @@ enum rl_operator {
 /* A question of a rule about one number of a packet. `not` of a range is a range, and a list of
  * ports is its hull without its gaps, so that a rule holds where all of its conditions do. */
 struct rl_condition {
-	__u8 value;    /* enum rl_value */
-	__u8 operator; /* enum rl_operator */
+	__u8 word; /* enum rl_word */
+	__u8 op;   /* enum rl_operator */
 	__u16 first, span;
 };
 _Static_assert(sizeof(struct rl_condition) == 6, "rl_condition");
 
-#define RL_CONDITIONS_INLINE 5  /* in the rule, where it states no address */
+#define RL_CONDITIONS_INLINE 5 /* in the rule, where it states no address */
+#define RL_CONDITIONS_APART  0x80
 #define RL_CONDITIONS_MAX    42 /* two lists of ports, and all else that a rule may state */
 
 /* Matches of a rule. Unused fields are zero, so that two matches compare with memcmp. */
@@ -81,8 +92,8 @@ struct rl_match {
 	__u8 proto;
 	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra */
 	__u8 dst_len;
-	__u8 count;    /* in the kernel: conditions, with what `negated` or rl_extra say */
-	__u16 negated; /* of `flags`: conditions that must be known, and not hold */
+	__u8 count; /* in the kernel: of conditions, | RL_CONDITIONS_APART: they are in rl_extra */
+	__u16 negated;                 /* of `flags`: conditions that must be known, and not hold */
 	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;
 	union {

@@ -114,11 +114,11 @@ static void test_all_numbers(void **state)
 /* ---- entries */
 
 /* Is it of the set's bit? */
-static void assert_bit(const struct rl_condition *condition, enum rl_value value,
-		       enum rl_operator operator, uint32_t id)
+static void assert_bit(const struct rl_condition *condition, enum rl_word word, enum rl_operator op,
+		       uint32_t id)
 {
-	assert_int_equal(condition->value, value + id / 16);
-	assert_int_equal(condition->operator, operator);
+	assert_int_equal(condition->word, word + id / 16);
+	assert_int_equal(condition->op, op);
 	assert_int_equal(condition->first, 1u << id % 16);
 	assert_int_equal(condition->span, 1u << id % 16);
 }
@@ -148,10 +148,10 @@ static void test_groups(void **state)
 		const struct rl_condition *condition = match->conditions;
 
 		if (match_names_set(match, RL_MATCH_SRC))
-			assert_bit(condition++, RL_VALUE_SRC_SETS, RL_BITS_ARE,
+			assert_bit(condition++, RL_WORD_SRC_SETS, RL_BITS_ARE,
 				   policy_set_find(&policy, "by-src")->id);
 		if (match_names_set(match, RL_MATCH_DST))
-			assert_bit(condition++, RL_VALUE_DST_SETS,
+			assert_bit(condition++, RL_WORD_DST_SETS,
 				   match->negated ? RL_BITS_ARE_NOT : RL_BITS_ARE,
 				   policy_set_find(&policy, "by-dst")->id);
 		assert_int_equal(match->count, condition - match->conditions);

@@ -5,8 +5,6 @@
  */
 #include "compile/conditions.h"
 
-#include <netinet/tcp.h>
-
 #include "policy/ranges.h"
 
 struct conditions {
@@ -14,46 +12,45 @@ struct conditions {
 	uint32_t count;
 };
 
-static void condition_add(struct conditions *all, enum rl_value value, enum rl_operator operator,
+static void condition_add(struct conditions *all, enum rl_word word, enum rl_operator op,
 			  uint16_t first, uint16_t span)
 {
 	if (all->count < RL_CONDITIONS_MAX)
-		all->list[all->count++] = (struct rl_condition){
-			.value = value, .operator= operator, .first = first, .span = span};
+		all->list[all->count++] =
+			(struct rl_condition){.word = word, .op = op, .first = first, .span = span};
 }
 
 /* No number is outside of all. */
-static void outside_add(struct conditions *all, enum rl_value value, uint32_t first, uint32_t last)
+static void outside_add(struct conditions *all, enum rl_word word, uint32_t first, uint32_t last)
 {
 	if (!first && last == UINT16_MAX)
-		condition_add(all, value, RL_BITS_ARE, 1, 0);
+		condition_add(all, word, RL_BITS_ARE, 1, 0);
 	else
-		condition_add(all, value, RL_IN_RANGE, last + 1, first - last - 2);
+		condition_add(all, word, RL_IN_RANGE, last + 1, first - last - 2);
 }
 
 static void range_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
-		      enum rl_value value, uint32_t first, uint32_t last)
+		      enum rl_word word, uint32_t first, uint32_t last)
 {
 	if (!(rule->match.flags & flag))
 		return;
 	if (rule->match.negated & flag)
-		outside_add(all, value, first, last);
+		outside_add(all, word, first, last);
 	else
-		condition_add(all, value, RL_IN_RANGE, first, last - first);
+		condition_add(all, word, RL_IN_RANGE, first, last - first);
 }
 
 static void bits_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
-		     enum rl_value value, uint16_t bits, uint16_t mask)
+		     enum rl_word word, uint16_t bits, uint16_t mask)
 {
 	if (rule->match.flags & flag)
-		condition_add(all, value,
-			      rule->match.negated & flag ? RL_BITS_ARE_NOT : RL_BITS_ARE, bits,
-			      mask);
+		condition_add(all, word, rule->match.negated & flag ? RL_BITS_ARE_NOT : RL_BITS_ARE,
+			      bits, mask);
 }
 
 /* One bit of a word of so many numbers. */
 static void bit_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
-		    enum rl_value value, uint32_t numbers, uint32_t bit)
+		    enum rl_word word, uint32_t numbers, uint32_t bit)
 {
 	uint32_t place = bit / 16;
 
@@ -62,12 +59,12 @@ static void bit_add(struct conditions *all, const struct rule *rule, enum rl_mat
 #else
 	(void)numbers;
 #endif
-	bits_add(all, rule, flag, value + place, 1u << bit % 16, 1u << bit % 16);
+	bits_add(all, rule, flag, word + place, 1u << bit % 16, 1u << bit % 16);
 }
 
 /* The gaps of a list; under `not` its ranges. */
 static void ports_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
-		      enum rl_value value)
+		      enum rl_word word)
 {
 	struct rl_port_range ports[RL_PORT_RANGES_MAX];
 	uint32_t count =
@@ -75,9 +72,9 @@ static void ports_add(struct conditions *all, const struct rule *rule, enum rl_m
 
 	for (uint32_t i = 0; i < count; i++)
 		if (rule->match.negated & flag)
-			outside_add(all, value, ports[i].first, ports[i].last);
+			outside_add(all, word, ports[i].first, ports[i].last);
 		else if (i)
-			outside_add(all, value, ports[i - 1].last + 1, ports[i].first - 1);
+			outside_add(all, word, ports[i - 1].last + 1, ports[i].first - 1);
 }
 
 static void extra_add(struct conditions *all, const struct rule *rule)
@@ -85,13 +82,13 @@ static void extra_add(struct conditions *all, const struct rule *rule)
 	const struct rl_extra *extra = rule->extra;
 	struct value_range icmp;
 
-	range_add(all, rule, RL_MATCH_LENGTH, RL_VALUE_LENGTH, extra->length_first,
+	range_add(all, rule, RL_MATCH_LENGTH, RL_WORD_LENGTH, extra->length_first,
 		  extra->length_last);
-	range_add(all, rule, RL_MATCH_TTL, RL_VALUE_TTL, extra->ttl_first, extra->ttl_last);
-	range_add(all, rule, RL_MATCH_DSCP, RL_VALUE_DSCP, extra->dscp, extra->dscp);
+	range_add(all, rule, RL_MATCH_TTL, RL_WORD_TTL, extra->ttl_first, extra->ttl_last);
+	range_add(all, rule, RL_MATCH_DSCP, RL_WORD_DSCP, extra->dscp, extra->dscp);
 	icmp = icmp_range(extra);
-	range_add(all, rule, RL_MATCH_ICMP_TYPE, RL_VALUE_ICMP, icmp.first, icmp.last);
-	bits_add(all, rule, RL_MATCH_TCP_FLAGS, RL_VALUE_TCP_FLAGS, extra->tcp_flags,
+	range_add(all, rule, RL_MATCH_ICMP_TYPE, RL_WORD_ICMP, icmp.first, icmp.last);
+	bits_add(all, rule, RL_MATCH_TCP_FLAGS, RL_WORD_TCP_FLAGS, extra->tcp_flags,
 		 extra->tcp_mask);
 }
 
@@ -102,20 +99,22 @@ uint32_t conditions_make(const struct rule *rule, const struct condition_bits *b
 	struct conditions all = {.list = out};
 
 	if (match->negated & RL_MATCH_PROTO)
-		outside_add(&all, RL_VALUE_PROTO, match->proto, match->proto);
+		condition_add(&all, RL_WORD_KIND, RL_BITS_ARE_NOT, match->proto << RL_PROTO_SHIFT,
+			      UINT8_MAX << RL_PROTO_SHIFT);
 	if (match->negated & RL_MATCH_FRAGMENT)
-		condition_add(&all, RL_VALUE_FRAGMENT, RL_IN_RANGE, 0, 0);
+		condition_add(&all, RL_WORD_KIND, RL_BITS_ARE, 0,
+			      RL_KIND_FRAGMENT << RL_KIND_SHIFT);
 	if (match->negated & RL_MATCH_SYN)
-		bits_add(&all, rule, RL_MATCH_SYN, RL_VALUE_TCP_FLAGS, TH_SYN, TH_SYN | TH_ACK);
-	ports_add(&all, rule, RL_MATCH_SPORT, RL_VALUE_SPORT);
-	ports_add(&all, rule, RL_MATCH_DPORT, RL_VALUE_DPORT);
+		condition_add(&all, RL_WORD_KIND, RL_BITS_ARE, 0, RL_KIND_SYN << RL_KIND_SHIFT);
+	ports_add(&all, rule, RL_MATCH_SPORT, RL_WORD_SPORT);
+	ports_add(&all, rule, RL_MATCH_DPORT, RL_WORD_DPORT);
 	if (rule->extra)
 		extra_add(&all, rule);
-	bit_add(&all, rule, RL_MATCH_FILTER, RL_VALUE_FILTERS, 2, bits->filter);
+	bit_add(&all, rule, RL_MATCH_FILTER, RL_WORD_FILTERS, 2, bits->filter);
 	if (match_names_set(match, RL_MATCH_SRC))
-		bit_add(&all, rule, RL_MATCH_SRC, RL_VALUE_SRC_SETS, 4, bits->src);
+		bit_add(&all, rule, RL_MATCH_SRC, RL_WORD_SRC_SETS, 4, bits->src);
 	if (match_names_set(match, RL_MATCH_DST))
-		bit_add(&all, rule, RL_MATCH_DST, RL_VALUE_DST_SETS, 4, bits->dst);
+		bit_add(&all, rule, RL_MATCH_DST, RL_WORD_DST_SETS, 4, bits->dst);
 	return all.count;
 }
 

@@ -181,6 +181,7 @@ static void emit_conditions(struct build *b, const struct rule *rule,
 	}
 	extra = &b->out->extras[b->out->extra_count - 1];
 	memcpy(extra->conditions, all, sizeof(all));
+	match->count |= RL_CONDITIONS_APART;
 }
 
 /* Where the limit's states are. Buckets in the hot table have none elsewhere. */
