@@ -28,7 +28,7 @@ no_packets() {
 bg in_ns A python3 "$TMP/send.py"
 rl B suggest -j --for 18s >"$TMP/timed.json" 2>"$TMP/timed.err" &
 TIMED=$!
-rl B suggest --rate 50 -j --hold-out 0 --for 15s >"$TMP/thinned.json" 2>"$TMP/thinned.err" &
+rl B suggest --rate 50 -j --for 15s >"$TMP/thinned.json" 2>"$TMP/thinned.err" &
 THINNED=$!
 "$RLCTL" -n "$(ns B)" suggest >"$TMP/stopped" 2>"$TMP/stopped.err" &
 STOPPED=$!
@@ -37,8 +37,7 @@ kill -TERM "$STOPPED" # a background job ignores SIGINT
 
 stopped() {
 	wait "$STOPPED" && "$RLCTL" apply --check "$TMP/stopped" &&
-		has 'too little was seen; 95 % is enough' cat "$TMP/stopped" && has 'rule any udp dport 53 limit ' cat "$TMP/stopped" &&
-		has '# Nothing was held out' cat "$TMP/stopped"
+		has 'rule any udp dport 53 limit ' cat "$TMP/stopped"
 }
 
 # Every packet is a sample.
@@ -46,8 +45,7 @@ timed() {
 	wait "$TIMED" || return
 	is "$(json -c '[.rules[] | select(.of == "source") | .match]' <"$TMP/timed.json")" \
 		'["udp dport 53","udp dport 5060","tcp","udp not dport 53,5060",""]' &&
-		json '.packets == .samples and .rules[0].peaks["10s"].error == 0 and .confidence < 0.95 and (.enough | not)' <"$TMP/timed.json" &&
-		json '.held_out.packets > 0 and .held_out.refused.packets == 0' <"$TMP/timed.json" || return
+		json '.packets == .samples and .rules[0].peaks["10s"].error == 0' <"$TMP/timed.json" || return
 	json -r .policy <"$TMP/timed.json" | rl B apply - && is "$(stat_of B .dropped.packets)" 0
 }
 

@@ -150,7 +150,6 @@ if capable true 2>/dev/null; then
 2 suggest --capture x --headroom 2. => invalid --headroom '2.': use a factor from 1 to 100, such as 1.5
 2 suggest --capture x --headroom 101 => invalid --headroom '101': use a factor from 1 to 100, such as 1.5
 2 suggest --capture x --headroom 1.234 => invalid --headroom '1.234': use a factor from 1 to 100, such as 1.5
-2 suggest --capture x --hold-out 91 => invalid --hold-out '91': use a percentage from 0 to 90
 2 suggest --capture x --for 10m => suggest: --for applies only to a device: leave it out
 2 suggest --capture x --rate 9 => suggest: --rate applies only to a device: leave it out
 2 suggest --local 192.0.2.1 => suggest: --local applies only to --capture: leave it out

@@ -87,11 +87,9 @@ struct policy_file;
 	X(INTERVAL, "interval", 0, "TIME", "interval between exchanges with Redis; default 50ms")  \
 	X(MEMBERS, "members", 0, "N", "the fleet has at most so many members")                     \
 	X(CAPTURE, "capture", 0, "FILE", "learn from this capture, and from those that follow")    \
-	X(FOR, "for", 0, "DURATION", "watch the device so long; default: until it is enough")      \
+	X(FOR, "for", 0, "DURATION", "watch the device so long; default 10m")                      \
 	X(HEADROOM, "headroom", 0, "N", "limits are so many times what was seen; default 2")       \
-	X(HOLD_OUT, "hold-out", 0, "PERCENT", "try the limits on this last part; default 33")      \
-	X(ENFORCE, "enforce", 0, NULL, "suggest limits that drop, not only count")                 \
-	X(ATTACK, "attack", 0, "FILE", "show how much of this capture would pass")
+	X(ENFORCE, "enforce", 0, NULL, "suggest limits that drop, not only count")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 

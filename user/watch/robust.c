@@ -63,29 +63,6 @@ uint64_t values_border(const uint64_t *sorted, size_t count, unsigned int least)
 	return (uint64_t)ceil(factor * (double)sorted[middle]);
 }
 
-size_t episodes_join(const uint32_t *seconds, size_t count, struct episode *out, size_t max)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool goes_on = found && seconds[i] - seconds[i - 1] <= EPISODE_GAP;
-
-		if (!goes_on && found++ < max)
-			out[found - 1].first = seconds[i];
-		if (found <= max)
-			out[found - 1].last = seconds[i];
-	}
-	return found;
-}
-
-bool episodes_have(const struct episode *episodes, size_t count, uint32_t second)
-{
-	for (size_t i = 0; i < count; i++)
-		if (second >= episodes[i].first && second <= episodes[i].last)
-			return true;
-	return false;
-}
-
 void depth_add(struct depth *depth, uint32_t second, uint64_t packets, double leak)
 {
 	depth->level = fmax(depth->level - leak * (second - depth->before), 0) + (double)packets;

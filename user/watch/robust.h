@@ -27,17 +27,6 @@ uint64_t values_quantile(const uint64_t *sorted, size_t count, uint64_t low, uns
 #define ROBUST_VALUES_MIN 8u
 uint64_t values_border(const uint64_t *sorted, size_t count, unsigned int least);
 
-/* A stretch of seconds, both included. */
-struct episode {
-	uint32_t first, last;
-};
-
-/* Joins seconds, in ascending order, that are at most EPISODE_GAP apart. Returns how many episodes
- * there are, of which the first `max` are in `out`. */
-#define EPISODE_GAP 10u
-size_t episodes_join(const uint32_t *seconds, size_t count, struct episode *out, size_t max);
-bool episodes_have(const struct episode *episodes, size_t count, uint32_t second);
-
 /* How deep a bucket gets that leaks `leak` a second, by what came in each second: what comes within
  * one comes at once. */
 struct depth {

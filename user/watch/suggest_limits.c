@@ -1,445 +1,355 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which services there are, and whose each cell is. */
+/* The limits of a service. All sources together are a run of cells as one source is, so both are
+ * counted by the same functions. */
 #include "watch/suggest_limits.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch/suggest_flood.h"
+#include "base/units.h"
+#include "watch/robust.h"
 
-#define BUSY_PACKETS   10 /* of a source */
-#define BUSY_SOURCES   2  /* a UDP port above those that clients use has them, if it is a service */
-#define CLIENT_PORTS   32768 /* Linux gives them to sockets that ask for none */
-#define SYSTEM_PORTS   1024
-#define BLOCKS_LEAST   3  /* with packets, of a service that was watched for long enough, */
-#define BLOCKS_PART    20 /* and of all blocks */
-#define SERVICES_MAX   (2 * SEEN_PORTS + 256)
-#define PROTOCOL_SLOTS (2 * SEEN_PORTS)
+/* A flood exceeds the median by these factors at least: the second of a service, the fullest second
+ * of a source. Sources with one NAT are 20 times the median without being one. */
+#define SUM_FACTOR        8u
+#define SOURCE_FACTOR     32u
 
-/* One for each port and protocol. */
-struct tally {
-	uint32_t blocks, busy;
-};
+#define REFERENCE_PACKETS 10 /* a source with fewer says nothing of what sources send */
 
-struct maker {
-	struct seen *seen;
-	const struct suggest_options *options;
-	struct tally *tallies;
-	uint32_t *sources; /* of each series */
-	struct class_cell *cells;
-	bool *struck; /* for each cell of `seen`: left out */
-	struct suggestion *out;
-};
+const uint32_t suggest_seconds[SUGGEST_WINDOWS] = {1, 10, 60};
 
-static uint32_t service_index(enum seen_kind kind, uint16_t number)
+/* Below them no flood can be told from a client that was not there. */
+static const struct suggest_limit least_source = {10, NS_PER_SECOND, 50, true, 0};
+static const struct suggest_limit least_sum = {20, NS_PER_SECOND, 100, true, 0};
+
+static uint64_t more_of(uint64_t a, uint64_t b)
 {
-	return kind == SEEN_TCP   ? number
-	       : kind == SEEN_UDP ? SEEN_PORTS + number
-				  : PROTOCOL_SLOTS + number;
+	return a > b ? a : b;
 }
 
-static bool is_service_kind(enum seen_kind kind)
+/* ---- runs of cells */
+
+/* Packets in each aligned window, into `values`; returns how many windows have some. */
+static size_t windows_of(const struct seen_cell *cells, size_t count, uint32_t window,
+			 uint64_t *values)
 {
-	return kind <= SEEN_PROTO;
-}
+	uint32_t before = UINT32_MAX;
+	size_t found = 0;
 
-/* ---- what is known of each service */
-
-static int blocks_tally(struct maker *maker)
-{
-	const struct seen *seen = maker->seen;
-	uint64_t *pairs = malloc((seen->cell_count + 1) * sizeof(*pairs));
-	size_t count = 0;
-
-	if (!pairs)
-		return -ENOMEM;
-	for (size_t i = 0; i < seen->cell_count; i++) {
-		const struct seen_key *key = seen_key_of(seen, seen->cells[i].series);
-
-		if (is_service_kind(key->kind))
-			pairs[count++] = (uint64_t)service_index(key->kind, key->number) << 32 |
-					 seen->cells[i].second / SUGGEST_BLOCK;
-	}
-	values_sort(pairs, count);
-	for (size_t i = 0; i < count; i++)
-		if (!i || pairs[i] != pairs[i - 1])
-			maker->tallies[pairs[i] >> 32].blocks++;
-	free(pairs);
-	return 0;
-}
-
-/* Sources with some packets; the cells are ordered by series. */
-static void busy_tally(struct maker *maker)
-{
-	const struct seen *seen = maker->seen;
-	uint64_t packets = 0;
-
-	for (size_t i = 0; i < seen->cell_count; i++) {
-		const struct seen_cell *cell = &seen->cells[i];
-		const struct seen_key *key = seen_key_of(seen, cell->series);
-		bool last = i + 1 == seen->cell_count || cell[1].series != cell->series;
-
-		packets += cell->packets;
-		if (!last)
-			continue;
-		if (is_service_kind(key->kind) && packets >= BUSY_PACKETS)
-			maker->tallies[service_index(key->kind, key->number)].busy++;
-		packets = 0;
-	}
-}
-
-/* Does the machine serve there, or is it answered there? */
-static bool is_served(const struct maker *maker, enum seen_kind kind, uint16_t number)
-{
-	const struct seen_service *service = seen_service_of(maker->seen, kind, number);
-
-	if (kind == SEEN_PROTO)
-		return true;
-	if (kind == SEEN_TCP)
-		return service->asked || number < SYSTEM_PORTS;
-	return number < CLIENT_PORTS ||
-	       maker->tallies[service_index(kind, number)].busy >= BUSY_SOURCES;
-}
-
-static bool is_seen_enough(const struct maker *maker, enum seen_kind kind, uint16_t number)
-{
-	uint32_t all = maker->options->seconds / SUGGEST_BLOCK, least = all / BLOCKS_PART;
-
-	least = least < BLOCKS_LEAST ? BLOCKS_LEAST : least;
-	if (all < 2 * BLOCKS_LEAST)
-		least = 1;
-	return seen_service_of(maker->seen, kind, number)->packets >= SUGGEST_FEW_PACKETS &&
-	       maker->tallies[service_index(kind, number)].blocks >= least;
-}
-
-/* ---- the services with limits of their own */
-
-static const struct {
-	enum suggest_kind kind;
-	uint32_t numbers, most;
-} kinds[] = {
-	[SEEN_TCP] = {SUGGEST_TCP, SEEN_PORTS, SUGGEST_PORTS},
-	[SEEN_UDP] = {SUGGEST_UDP, SEEN_PORTS, SUGGEST_PORTS},
-	[SEEN_PROTO] = {SUGGEST_PROTO, 256, SUGGEST_PROTOCOLS},
-};
-
-/* In a list of at most `most`, by packets. */
-static void few_add(struct suggestion *out, enum suggest_kind kind, uint16_t number,
-		    uint64_t packets)
-{
-	size_t kept = out->few_count < SUGGEST_FEW_LISTED ? out->few_count : SUGGEST_FEW_LISTED - 1;
-	size_t at = kept;
-
-	out->few_count++;
-	if (out->few_count > SUGGEST_FEW_LISTED && out->few[kept].packets >= packets)
-		return;
-	for (; at && out->few[at - 1].packets < packets; at--)
-		out->few[at] = out->few[at - 1];
-	out->few[at] = (struct suggest_few){kind, number, packets};
-}
-
-static bool is_chosen(const struct suggestion *out, enum suggest_kind kind, uint16_t number)
-{
-	for (size_t i = 0; i < out->count; i++)
-		if (out->classes[i].kind == kind && out->classes[i].number == number)
-			return true;
-	return false;
-}
-
-/* The port or protocol with most packets of those that remain. */
-static int next_choose(const struct maker *maker, enum seen_kind kind)
-{
-	uint64_t most = 0;
-	int best = -1;
-
-	for (uint32_t n = 0; n < kinds[kind].numbers; n++) {
-		uint64_t packets = seen_service_of(maker->seen, kind, n)->packets;
-
-		if (packets > most && is_seen_enough(maker, kind, n) && is_served(maker, kind, n) &&
-		    !is_chosen(maker->out, kinds[kind].kind, n)) {
-			most = packets;
-			best = (int)n;
-		}
-	}
-	return best;
-}
-
-static int class_compare(const void *a, const void *b)
-{
-	const struct suggest_class *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-static void class_add(struct suggestion *out, enum suggest_kind kind, int number)
-{
-	out->classes[out->count++] =
-		(struct suggest_class){.kind = kind, .number = (uint16_t)number};
-}
-
-static void services_choose(struct maker *maker)
-{
-	struct suggestion *out = maker->out;
-
-	for (int kind = SEEN_TCP; kind <= SEEN_PROTO; kind++) {
-		int number;
-
-		for (uint32_t i = 0; i < kinds[kind].most; i++) {
-			number = next_choose(maker, kind);
-			if (number < 0)
-				break;
-			class_add(out, kinds[kind].kind, number);
-		}
-		for (uint32_t n = 0; n < kinds[kind].numbers; n++) {
-			uint64_t packets = seen_service_of(maker->seen, kind, n)->packets;
-
-			if (packets && is_served(maker, kind, n) &&
-			    !is_chosen(out, kinds[kind].kind, n))
-				few_add(out, kinds[kind].kind, n, packets);
-		}
-	}
-	qsort(out->classes, out->count, sizeof(*out->classes), class_compare);
-	for (int kind = SUGGEST_REST_TCP; kind <= SUGGEST_ALL; kind++)
-		class_add(out, kind, 0);
-}
-
-/* ---- the cells of a class */
-
-static bool class_has(const struct suggestion *out, const struct suggest_class *class,
-		      const struct seen_key *key)
-{
-	switch (class->kind) {
-	case SUGGEST_TCP:
-		return key->kind == SEEN_TCP && key->number == class->number;
-	case SUGGEST_UDP:
-		return key->kind == SEEN_UDP && key->number == class->number;
-	case SUGGEST_PROTO:
-		return key->kind == SEEN_PROTO && key->number == class->number;
-	case SUGGEST_REST_TCP:
-		return key->kind == SEEN_TCP && !is_chosen(out, SUGGEST_TCP, key->number);
-	case SUGGEST_REST_UDP:
-		return key->kind == SEEN_UDP && !is_chosen(out, SUGGEST_UDP, key->number);
-	case SUGGEST_FRAGMENT:
-		return key->kind == SEEN_LATER || key->kind == SEEN_FIRST;
-	case SUGGEST_ALL:
-		return key->kind != SEEN_FIRST;
-	}
-	return false;
-}
-
-static int cell_compare(const void *a, const void *b)
-{
-	const struct class_cell *x = a, *y = b;
-
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->second > y->second) - (x->second < y->second);
-}
-
-/* Counts of the same second in several series of a source become one cell. */
-static size_t cells_merge(struct class_cell *cells, size_t count)
-{
-	size_t kept = 0;
-
-	if (count)
-		qsort(cells, count, sizeof(*cells), cell_compare);
 	for (size_t i = 0; i < count; i++) {
-		if (!kept || cell_compare(&cells[kept - 1], &cells[i])) {
-			cells[kept++] = cells[i];
-			continue;
-		}
-		cells[kept - 1].packets += cells[i].packets;
-		cells[kept - 1].bytes += cells[i].bytes;
-		cells[kept - 1].samples += cells[i].samples;
+		if (cells[i].second / window != before)
+			values[found++] = 0;
+		before = cells[i].second / window;
+		values[found - 1] += cells[i].packets;
 	}
-	return kept;
+	return found;
 }
 
-static size_t cells_gather(struct maker *maker, const struct suggest_class *class)
+/* Leaves the values as they are. */
+static uint64_t highest_of(const struct seen_cell *cells, size_t count, uint32_t window)
 {
-	const struct seen *seen = maker->seen;
-	uint32_t series = UINT32_MAX;
-	size_t count = 0;
-	bool has = false;
+	uint32_t before = UINT32_MAX;
+	uint64_t highest = 0, sum = 0;
 
-	for (size_t i = 0; i < seen->cell_count; i++) {
-		const struct seen_cell *cell = &seen->cells[i];
-
-		if (cell->series != series)
-			has = class_has(maker->out, class, seen_key_of(seen, cell->series));
-		series = cell->series;
-		if (has && !maker->struck[i])
-			maker->cells[count++] = (struct class_cell){
-				.source = maker->sources[series],
-				.second = cell->second,
-				.samples = cell->samples,
-				.packets = cell->packets,
-				.bytes = cell->bytes,
-			};
+	for (size_t i = 0; i < count; i++) {
+		sum = cells[i].packets + (cells[i].second / window == before ? sum : 0);
+		before = cells[i].second / window;
+		highest = more_of(highest, sum);
 	}
-	return cells_merge(maker->cells, count);
+	return highest;
 }
 
-static const struct class_cell *cell_find(const struct maker *maker, size_t count, uint32_t source,
-					  uint32_t second)
+static double depth_of(const struct seen_cell *cells, size_t count, double leak)
 {
-	struct class_cell key = {.source = source, .second = second};
+	struct depth depth = {0};
 
-	return bsearch(&key, maker->cells, count, sizeof(key), cell_compare);
+	for (size_t i = 0; i < count; i++)
+		depth_add(&depth, cells[i].second, cells[i].packets, leak);
+	return depth.most;
 }
 
-/* All packets together are judged last, without what their services have left out. */
-static void cells_strike(struct maker *maker, const struct suggest_class *class, size_t count)
-{
-	const struct seen *seen = maker->seen;
-
-	if (!class->left_out.packets)
-		return;
-	for (size_t i = 0; i < seen->cell_count; i++) {
-		const struct seen_cell *cell = &seen->cells[i];
-		const struct class_cell *judged;
-
-		if (!class_has(maker->out, class, seen_key_of(seen, cell->series)))
-			continue;
-		judged = cell_find(maker, count, maker->sources[cell->series], cell->second);
-		if (judged && !judged->packets)
-			maker->struck[i] = true;
-	}
-}
-
-static uint64_t forgotten_of(const struct maker *maker, const struct suggest_class *class)
+static uint64_t packets_of(const struct seen_cell *cells, size_t count)
 {
 	uint64_t sum = 0;
 
-	for (int kind = SEEN_TCP; kind <= SEEN_PROTO; kind++)
-		for (uint32_t n = 0; n < kinds[kind].numbers; n++) {
-			struct seen_key key = {.kind = kind, .number = n};
-
-			if (class_has(maker->out, class, &key))
-				sum += seen_service_of(maker->seen, kind, n)->forgotten;
-		}
+	for (size_t i = 0; i < count; i++)
+		sum += cells[i].packets;
 	return sum;
 }
 
-/* ---- sources */
-
-static int by_address(const void *a, const void *b, void *arg)
+/* How many cells from the i-th on are of the same source; 0 after the last source that was not
+ * forgotten. */
+static size_t source_run(const struct suggest_input *input, size_t i)
 {
-	const struct seen *seen = arg;
-
-	return memcmp(seen_key_of(seen, *(const uint32_t *)a)->source,
-		      seen_key_of(seen, *(const uint32_t *)b)->source, 16);
+	return i < input->count && !input->cells[i].is_sum
+		       ? cells_run(input->cells + i, input->count - i)
+		       : 0;
 }
 
-/* Each source's number is the first of its series. */
-static int sources_number(struct maker *maker)
+static void sums_make(struct suggest_input *input)
 {
-	struct seen *seen = maker->seen;
-	uint32_t *order = malloc((seen->series_alive + 1) * sizeof(*order));
+	for (size_t i = 0; i < input->count; i++)
+		input->sums[i] = (struct seen_cell){.second = input->cells[i].second,
+						    .packets = input->cells[i].packets,
+						    .bytes = input->cells[i].bytes};
+	input->sum_count = cells_merge(input->sums, input->count);
+}
+
+/* ---- floods */
+
+/* Traffic that the least limit lets pass is no flood. */
+static uint64_t sum_border(struct suggest_input *input)
+{
+	size_t count = windows_of(input->sums, input->sum_count, 1, input->values);
+
+	values_sort(input->values, count);
+	return more_of(values_border(input->values, count, SUM_FACTOR), least_sum.burst);
+}
+
+void borders_make(struct suggest_input *input)
+{
+	sums_make(input);
+	input->all_seconds = input->sum_count;
+	input->all_border = sum_border(input);
+}
+
+/* In a service that is silent for most of the time, a flood may be most of what there is: what
+ * would be one among all packets is one there. */
+static uint64_t service_border(struct suggest_input *input)
+{
+	uint64_t border = sum_border(input);
+
+	return 2 * input->sum_count <= input->all_seconds && input->all_border < border
+		       ? input->all_border
+		       : border;
+}
+
+/* Outliers that are there for half of the time are how the service is. */
+static bool is_usual(const struct suggest_input *input, size_t seconds)
+{
+	return 2 * seconds >= input->all_seconds;
+}
+
+static void cells_leave_out(const struct seen_cell *cells, size_t count,
+			    struct suggest_left_out *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t second = cells[i].second;
+
+		out->first = out->packets && out->first < second ? out->first : second;
+		out->last = out->packets && out->last > second ? out->last : second;
+		out->packets += cells[i].packets;
+	}
+}
+
+/* Whether the second is too full, or partly of the flood before or after it. */
+static bool is_flooded(const struct suggest_input *input, uint32_t second)
+{
+	for (uint32_t near = second - (second > 0); near <= second + 1; near++) {
+		const struct seen_cell key = {.second = near};
+		const struct seen_cell *sum =
+			bsearch(&key, input->sums, input->sum_count, sizeof(*sum), cell_compare);
+
+		if (sum && sum->left_out)
+			return true;
+	}
+	return false;
+}
+
+static void seconds_leave_out(struct suggest_input *input, struct suggest_left_out *out)
+{
+	uint64_t border = service_border(input);
+	size_t seconds = 0, kept = 0;
+
+	for (size_t i = 0; i < input->sum_count; i++) {
+		input->sums[i].left_out = input->sums[i].packets > border;
+		seconds += input->sums[i].left_out;
+	}
+	if (!seconds || is_usual(input, seconds))
+		return;
+	for (size_t i = 0; i < input->count; i++)
+		if (is_flooded(input, input->cells[i].second))
+			cells_leave_out(input->cells + i, 1, out);
+		else
+			input->cells[kept++] = input->cells[i];
+	input->count = kept;
+}
+
+static bool is_flooding(const struct suggest_input *input, const struct seen_cell *cells,
+			size_t count, uint64_t border)
+{
+	size_t over = 0;
+
+	for (size_t i = 0; i < count; i++)
+		over += cells[i].packets > border;
+	return over && !is_usual(input, over);
+}
+
+static void source_leave_out(const struct seen_cell *cells, size_t count,
+			     struct suggest_left_out *out)
+{
+	uint64_t highest = highest_of(cells, count, 1);
+
+	cells_leave_out(cells, count, out);
+	out->sources++;
+	if (highest <= out->heaviest_packets)
+		return;
+	out->heaviest_packets = highest;
+	cell_address(cells, out->heaviest);
+}
+
+static uint64_t source_border(struct suggest_input *input)
+{
 	size_t count = 0;
 
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < SEEN_SERIES_MAX; i++)
-		if (seen->series[i])
-			order[count++] = i;
-	if (count)
-		qsort_r(order, count, sizeof(*order), by_address, seen);
-	for (size_t i = 0; i < count; i++) {
-		bool same = i && !by_address(&order[i - 1], &order[i], seen);
+	for (size_t i = 0, run; (run = source_run(input, i)); i += run)
+		if (packets_of(input->cells + i, run) >= REFERENCE_PACKETS)
+			input->values[count++] = highest_of(input->cells + i, run, 1);
+	values_sort(input->values, count);
+	return more_of(values_border(input->values, count, SOURCE_FACTOR), least_source.burst);
+}
 
-		maker->sources[order[i]] = same ? maker->sources[order[i - 1]] : order[i];
+static void sources_leave_out(struct suggest_input *input, struct suggest_left_out *out)
+{
+	struct seen_cell *cells = input->cells;
+	uint64_t border = source_border(input);
+	size_t i = 0, kept = 0, run;
+
+	for (; i < input->count; i += run) {
+		run = source_run(input, i);
+		if (!run) /* only sums of forgotten sources follow */
+			run = input->count - i;
+		else if (is_flooding(input, cells + i, run, border)) {
+			source_leave_out(cells + i, run, out);
+			continue;
+		}
+		memmove(cells + kept, cells + i, run * sizeof(*cells));
+		kept += run;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (seen_key_of(seen, order[i])->is_sum)
-			maker->sources[order[i]] = SOURCE_FORGOTTEN;
-	free(order);
-	return 0;
+	input->count = kept;
 }
 
-/* ---- */
-
-static double mean_weight(const struct seen *seen)
+/* First the seconds in which all together sent unlike the rest, then the sources that did so in
+ * their fullest second: forged ones, which send one packet each, would otherwise be the median. */
+static void floods_leave_out(struct suggest_input *input, struct suggest_left_out *out)
 {
-	return seen->all.samples ? (double)seen->packets / (double)seen->all.samples : 1;
+	sums_make(input);
+	seconds_leave_out(input, out);
+	sources_leave_out(input, out);
+	sums_make(input);
 }
 
-static int whole_judge(struct maker *maker, struct class_whole *out)
-{
-	const struct suggest_class all = {.kind = SUGGEST_ALL};
-	struct class_input input = {.cells = maker->cells, .count = cells_gather(maker, &all)};
+/* ---- the limits */
 
-	return whole_make(&input, out);
+/* Two standard deviations of a part of samples of this mean weight. */
+static uint64_t error_of(uint64_t packets, double weight)
+{
+	const struct estimate part = {.sum = packets, .spread = (double)packets * (weight - 1)};
+	const struct estimate all = {.sum = 1, .spread = weight - 1};
+
+	return weight <= 1 ? 0 : estimate_error(&part, &all);
 }
 
-static int classes_judge(struct maker *maker)
+/* By the values in the scratch space, before which there are `low` that are taken as 1. */
+static struct suggest_peaks peaks_of(struct suggest_input *input, size_t count, uint64_t low)
 {
-	struct suggestion *out = maker->out;
-	struct class_whole whole;
-	int ret = whole_judge(maker, &whole);
+	uint64_t *values = input->values;
+	uint64_t highest;
 
-	for (size_t i = 0; i < out->count && !ret; i++) {
-		struct suggest_class *class = &out->classes[i];
-		struct class_input input = {
-			.cells = maker->cells,
-			.count = cells_gather(maker, class),
-			.forgotten = forgotten_of(maker, class),
-			.headroom = maker->options->headroom,
-			.seconds = maker->options->seconds,
-			.weight = mean_weight(maker->seen),
-			.whole = &whole,
-		};
+	values_sort(values, count);
+	highest = values_quantile(values, count, low, 1000);
+	return (struct suggest_peaks){
+		.median = values_quantile(values, count, low, 500),
+		.most99 = values_quantile(values, count, low, 990),
+		.highest = highest,
+		.error = error_of(highest, input->weight),
+	};
+}
 
-		ret = class_judge(&input, class);
-		cells_strike(maker, class, input.count);
-		if (!ret && class->left_out.sources)
-			memcpy(class->left_out.heaviest,
-			       seen_key_of(maker->seen, input.heaviest)->source,
-			       sizeof(class->left_out.heaviest));
+static void peaks_make(struct suggest_input *input, struct suggest_class *out)
+{
+	const struct seen_cell *cells = input->cells;
+	uint64_t forgotten = input->forgotten, highest;
+	size_t count;
+
+	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
+		count = 0;
+		for (size_t i = 0, run; (run = source_run(input, i)); i += run) {
+			highest = highest_of(cells + i, run, suggest_seconds[w]);
+			if (highest)
+				input->values[count++] = highest;
+		}
+		out->sources = count + forgotten;
+		out->source[w] = peaks_of(input, count, forgotten);
+		count = windows_of(input->sums, input->sum_count, suggest_seconds[w],
+				   input->values);
+		out->sum[w] = peaks_of(input, count, 0);
 	}
-	return ret;
 }
 
-static unsigned int confidence_least(const struct suggestion *out)
+/* Two digits are as many as such a number deserves. */
+static uint64_t rounded_up(double number)
 {
-	unsigned int least = 1000;
+	uint64_t n = (uint64_t)ceil(number - 1e-9), step = 1;
 
-	for (size_t i = 0; i < out->count; i++) {
-		const struct suggest_class *class = &out->classes[i];
-
-		if ((class->kind <= SUGGEST_PROTO || class->kind == SUGGEST_ALL) &&
-		    class->confidence < least)
-			least = class->confidence;
-	}
-	return least;
+	while (n / step >= 100)
+		step *= 10;
+	return (n + step - 1) / step * step;
 }
 
-int suggest_make(struct seen *seen, const struct suggest_options *options, struct suggestion *out)
+static struct suggest_limit limit_make(double rate, double burst, unsigned int headroom,
+				       const struct suggest_limit *least)
 {
-	struct maker maker = {.seen = seen, .options = options, .out = out};
-	int ret = seen_settle(seen);
+	double factor = headroom / 100.0;
+	struct suggest_limit limit = {
+		.amount = rounded_up(rate * factor),
+		.period_ns = NS_PER_SECOND,
+		.burst = rounded_up(burst * factor),
+		.depth = (uint64_t)ceil(burst - 1e-9),
+	};
 
-	memset(out, 0, sizeof(*out));
-	maker.tallies = calloc(SERVICES_MAX, sizeof(*maker.tallies));
-	maker.sources = calloc(SEEN_SERIES_MAX, sizeof(*maker.sources));
-	maker.cells = malloc((seen->cell_count + 1) * sizeof(*maker.cells));
-	maker.struck = calloc(seen->cell_count + 1, sizeof(*maker.struck));
-	if (!maker.tallies || !maker.sources || !maker.cells || !maker.struck)
-		ret = -ENOMEM;
-	ret = ret ? ret : sources_number(&maker);
-	ret = ret ? ret : blocks_tally(&maker);
-	if (!ret) {
-		busy_tally(&maker);
-		services_choose(&maker);
-		ret = classes_judge(&maker);
-		out->confidence = confidence_least(out);
+	limit.least = limit.amount <= least->amount && limit.burst <= least->burst;
+	limit.amount = more_of(limit.amount, least->amount);
+	limit.burst = more_of(limit.burst, least->burst);
+	return limit;
+}
+
+/* A second in the mean of the fullest ten; of less, if no more was watched. */
+static double rate_of(const struct suggest_input *input,
+		      const struct suggest_peaks peaks[SUGGEST_WINDOWS])
+{
+	uint32_t seconds = input->options.seconds;
+	uint32_t window = seconds < SEEN_BLOCK ? (seconds ? seconds : 1) : SEEN_BLOCK;
+
+	return (double)peaks[SUGGEST_10S].highest / window;
+}
+
+static void limits_make(struct suggest_input *input, struct suggest_class *out)
+{
+	double source_leak = rate_of(input, out->source), sum_leak = rate_of(input, out->sum);
+	struct suggest_limit *sum = &out->sum_limit, *source = &out->source_limit;
+	unsigned int headroom = input->options.headroom;
+	double deepest = 0;
+
+	for (size_t i = 0, run; (run = source_run(input, i)); i += run)
+		deepest = fmax(deepest, depth_of(input->cells + i, run, source_leak));
+	*source = limit_make(source_leak, deepest, headroom, &least_source);
+	*sum = limit_make(sum_leak, depth_of(input->sums, input->sum_count, sum_leak), headroom,
+			  &least_sum);
+	/* A source alone is not to meet the limit of all. */
+	sum->amount = more_of(sum->amount, source->amount);
+	sum->burst = more_of(sum->burst, source->burst);
+}
+
+void class_judge(struct suggest_input *input, struct suggest_class *out)
+{
+	floods_leave_out(input, &out->left_out);
+	out->seconds = (uint32_t)input->sum_count;
+	for (size_t i = 0; i < input->sum_count; i++) {
+		out->packets += input->sums[i].packets;
+		out->bytes += input->sums[i].bytes;
 	}
-	free(maker.tallies);
-	free(maker.sources);
-	free(maker.cells);
-	free(maker.struck);
-	return ret;
+	peaks_make(input, out);
+	limits_make(input, out);
 }

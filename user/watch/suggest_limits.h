@@ -5,10 +5,8 @@
  * A service is a port or protocol that was seen often enough. The rest of TCP, the rest of UDP,
  * fragments, and all packets together are held as services are. Each gets two limits: of a source,
  * and of all sources together. Rate: what the busiest sent within 10 s, times the headroom; burst:
- * how deep its packets filled a bucket that leaks at that rate, times the headroom.
- *
- * A flood does not count: bursts unlike the rest (robust.h) that came back fewer than
- * SUGGEST_EPISODES times, for less than half of the seconds with packets, are left out.
+ * how deep its packets filled a bucket that leaks at that rate, times the headroom. A flood is left
+ * out first.
  */
 #pragma once
 
@@ -17,13 +15,56 @@
 #include <stdint.h>
 
 #include "watch/seen.h"
-#include "watch/suggest_judge.h"
 
 #define SUGGEST_PORTS       16 /* of TCP, and of UDP, as many as a rule can name */
 #define SUGGEST_PROTOCOLS   8  /* others */
 #define SUGGEST_CLASSES_MAX (2 * SUGGEST_PORTS + SUGGEST_PROTOCOLS + 4)
 #define SUGGEST_FEW_LISTED  8
 #define SUGGEST_FEW_PACKETS 100 /* a service with fewer has no limit of its own */
+
+enum suggest_kind {
+	SUGGEST_TCP = SEEN_TCP,
+	SUGGEST_UDP = SEEN_UDP,
+	SUGGEST_PROTO = SEEN_PROTO,
+	SUGGEST_REST_TCP,
+	SUGGEST_REST_UDP,
+	SUGGEST_FRAGMENT,
+	SUGGEST_ALL,
+};
+
+/* Packets within 1 s, 10 s and 60 s. */
+enum suggest_window { SUGGEST_1S, SUGGEST_10S, SUGGEST_60S, SUGGEST_WINDOWS };
+extern const uint32_t suggest_seconds[SUGGEST_WINDOWS];
+
+/* Nearest ranks of the highest of each source, or of all windows with packets. */
+struct suggest_peaks {
+	uint64_t median, most99, highest;
+	uint64_t error; /* of the highest, by sampling; 0: exact */
+};
+
+struct suggest_limit {
+	uint64_t amount, period_ns, burst; /* packets */
+	bool least;     /* the least that is suggested, which is more than was seen */
+	uint64_t depth; /* packets above the rate, both without headroom */
+};
+
+struct suggest_left_out {
+	uint64_t packets, sources; /* sources: left out on their own */
+	uint8_t heaviest[16];      /* of them */
+	uint64_t heaviest_packets; /* in its fullest second */
+	uint32_t first, last;      /* seconds */
+};
+
+struct suggest_class {
+	enum suggest_kind kind;
+	uint16_t number;
+	/* Without what was left out. */
+	uint64_t packets, bytes, sources; /* sources: at most, where some were forgotten */
+	uint32_t seconds;                 /* with packets */
+	struct suggest_peaks source[SUGGEST_WINDOWS], sum[SUGGEST_WINDOWS];
+	struct suggest_left_out left_out;
+	struct suggest_limit source_limit, sum_limit;
+};
 
 struct suggest_few {
 	enum suggest_kind kind;
@@ -36,7 +77,6 @@ struct suggestion {
 	size_t count;
 	struct suggest_few few[SUGGEST_FEW_LISTED]; /* the largest of them */
 	size_t few_count;                           /* all */
-	unsigned int confidence; /* the lowest of the services, and of all together */
 };
 
 struct suggest_options {
@@ -44,14 +84,32 @@ struct suggest_options {
 	uint32_t seconds;      /* that were watched, pauses between captures left out */
 };
 
-/* Settles `seen`, to which more may be added. confidence: that the next 10 s with packets stay
- * below headroom times the highest 10 s before them: each 10 s was held to those before it, and the
- * rule of succession (P.-S. Laplace, 1774) says what to expect of the next (such tests forward in
- * time: A. P. Dawid, "The Prequential Approach", 1984). 0 or -ENOMEM. */
+/* Settles `seen`, to which more may be added. 0 or -ENOMEM. */
 int suggest_make(struct seen *seen, const struct suggest_options *options, struct suggestion *out);
 
-/* The confidence at which enough was seen. */
-#define SUGGEST_ENOUGH 950u
+/* The packets of a class, and scratch space. */
+struct suggest_input {
+	struct seen_cell *cells; /* by source and second */
+	size_t count;
+	uint64_t forgotten;
+	struct suggest_options options;
+	double weight; /* packets for each sample in the mean; 1: exact */
+	/* For all packets together: seconds with packets, and the packets of one above which it is
+	 * a flood's. */
+	size_t all_seconds;
+	uint64_t all_border;
+	/* Scratch space for as many as there are cells: sums of all sources by second, and
+	 * values. */
+	struct seen_cell *sums;
+	size_t sum_count;
+	uint64_t *values;
+};
+
+/* Sets all_seconds and all_border by the cells of all packets together. */
+void borders_make(struct suggest_input *input);
+
+/* Fills in all of *out but kind and number. Cells that are left out are removed. */
+void class_judge(struct suggest_input *input, struct suggest_class *out);
 
 /* The limit of a source, or of all together (`sum`), as a line of a policy. Without `enforce` it
  * only counts. */

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl suggest: a policy from what was seen. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/message.h"
+#include "base/captured.h"
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
@@ -11,8 +14,6 @@
 
 #define HEADROOM_USUAL 200 /* per cent */
 #define HEADROOM_MAX   100
-#define HOLD_OUT_USUAL 33 /* per cent */
-#define HOLD_OUT_MAX   90
 
 /* N or N.N or N.NN, times 100. */
 static bool hundredths_parse(const char *word, unsigned int *out)
@@ -45,91 +46,88 @@ static int headroom_option(const struct command *command, unsigned int *out)
 	return 0;
 }
 
-static int hold_out_option(const struct command *command, unsigned int *out)
+static int options_check(const struct command *command)
 {
-	const char *word = command->arguments[OPTION_HOLD_OUT];
-	uint64_t percent = HOLD_OUT_USUAL;
+	bool captures = command->arguments[OPTION_CAPTURE];
 
-	if (word && number_parse(word, 0, HOLD_OUT_MAX, &percent))
-		return wrong("invalid --hold-out '%s': use a percentage from 0 to %d", word,
-			     HOLD_OUT_MAX);
-	*out = (unsigned int)percent;
-	return 0;
-}
-
-/* The captures: the argument of --capture, and all words. */
-static int captures_option(const struct command *command, struct suggest *s)
-{
-	const char *first = command->arguments[OPTION_CAPTURE];
-
-	if (!first && command->word_count)
+	if (!captures && command->word_count)
 		return wrong(
 			"suggest: unexpected argument '%s': write --capture %s, or -i %s for a "
 			"device",
 			command->words[0], command->words[0], command->words[0]);
-	if (!first)
-		return 0;
-	s->capture_count = 1 + (size_t)command->word_count;
-	s->captures = calloc(s->capture_count, sizeof(*s->captures));
-	if (!s->captures)
-		out_of_memory();
-	s->captures[0].path = first;
-	for (int i = 0; i < command->word_count; i++)
-		s->captures[i + 1].path = command->words[i];
-	return 0;
-}
-
-static int options_check(const struct command *command, const struct suggest *s)
-{
-	if (s->capture_count && command->target.device)
+	if (captures && command->target.device)
 		return wrong("suggest: --capture and -i exclude each other: leave one out");
-	if (!s->capture_count && option_given(command, OPTION_LOCAL))
+	if (!captures && option_given(command, OPTION_LOCAL))
 		return wrong("suggest: --local applies only to --capture: leave it out");
-	if (s->capture_count && option_given(command, OPTION_FOR))
+	if (captures && option_given(command, OPTION_FOR))
 		return wrong("suggest: --for applies only to a device: leave it out");
-	if (s->capture_count && option_given(command, OPTION_RATE))
+	if (captures && option_given(command, OPTION_RATE))
 		return wrong("suggest: --rate applies only to a device: leave it out");
 	return 0;
 }
 
-static int options_read(const struct command *command, struct suggest *s)
+int suggest_learn(struct suggest *s, const struct captured *captured,
+		  const struct local_packet *local, uint64_t packets)
 {
-	int ret = headroom_option(command, &s->headroom);
+	struct seen_packet packet = {
+		.time_ns = captured->time_ns,
+		.weight = packets,
+		.proto = local->proto,
+		.port = local->dport,
+		.has_ports = local->has_ports,
+		.fragment = local->fragment,
+		.later = local->later,
+		.asks = local->kind == LOCAL_TCP && (local->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN,
+		.bytes = captured->bytes,
+	};
+	int ret;
 
-	s->command = command;
-	s->enforce = option_given(command, OPTION_ENFORCE);
-	s->attack_path = command->arguments[OPTION_ATTACK];
-	ret = ret ? ret : hold_out_option(command, &s->hold_out);
-	ret = ret ? ret : captures_option(command, s);
-	ret = ret ? ret : options_check(command, s);
-	return ret ? ret : simulate_local_open(command, &s->local);
+	if (!local->has_addresses || local->malformed)
+		return 0;
+	memcpy(packet.source, local->src, sizeof(packet.source));
+	ret = seen_add(&s->seen, &packet);
+	if (ret == -E2BIG)
+		return fail("suggest: more than is kept of %s: suggest from a shorter time",
+			    s->rate ? "the device" : "the captures");
+	return ret ? fail("out of memory") : 0;
 }
 
-static int suggest(struct suggest *s)
+static int conclude(struct suggest *s)
 {
-	int ret = seen_init(&s->seen) ? fail("out of memory") : 0;
+	const struct suggest_options options = {
+		.headroom = s->headroom,
+		.seconds = (uint32_t)(s->watched_ns / NS_PER_SECOND),
+	};
 
-	if (!ret && s->attack_path)
-		ret = suggest_attack_check(s);
-	if (!ret)
-		ret = s->capture_count ? suggest_from_captures(s) : suggest_from_device(s);
-	if (!ret && s->attack_path)
-		ret = suggest_attack(s);
-	if (!ret && output_json)
-		suggest_print_json(s);
-	else if (!ret)
-		suggest_print_text(s);
-	seen_clear(&s->seen);
-	return ret;
+	if (s->seen.packets < SUGGEST_PACKETS_MIN)
+		return fail("suggest: %" PRIu64
+			    " packets are too few to learn from: %s until there are %u, better for "
+			    "ten minutes on a busy day",
+			    s->seen.packets, s->rate ? "watch" : "capture", SUGGEST_PACKETS_MIN);
+	return suggest_make(&s->seen, &options, &s->suggestion) ? fail("out of memory") : 0;
 }
 
 int cmd_suggest(const struct command *command)
 {
-	struct suggest s = {0};
-	int ret = options_read(command, &s);
+	struct suggest s = {
+		.command = command,
+		.enforce = option_given(command, OPTION_ENFORCE),
+	};
+	int ret = headroom_option(command, &s.headroom);
 
-	ret = ret ? ret : suggest(&s);
-	simulate_local_close(&s.local);
-	suggest_captures_clear(&s);
+	ret = ret ? ret : options_check(command);
+	if (ret)
+		return ret;
+	ret = seen_init(&s.seen) ? fail("out of memory") : 0;
+	if (!ret)
+		ret = command->arguments[OPTION_CAPTURE] ? suggest_from_captures(&s)
+							 : suggest_from_device(&s);
+	ret = ret ? ret : conclude(&s);
+	if (!ret && output_json)
+		suggest_print_json(&s);
+	else if (!ret)
+		suggest_print_text(&s);
+	seen_clear(&s.seen);
+	free(s.stretches);
 	return ret;
 }

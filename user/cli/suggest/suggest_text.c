@@ -2,15 +2,11 @@
 /* The suggestion as a policy, with its evidence in comments. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/suggest/suggest.h"
-#include "policy/policy.h"
-
-#define PERMILLE(n) (n) / 10, (n) % 10
 
 /* The number, with commas; several may be used in one call. */
 #define SLOTS 8
@@ -38,14 +34,6 @@ static void factor_print(unsigned int percent)
 		       percent % 10 ? percent % 100 : percent % 100 / 10);
 }
 
-static void part_print(uint64_t part, uint64_t all)
-{
-	uint64_t hundredths = all ? (part * 10000 + all - 1) / all : 0;
-
-	printf("%s of %s packets (%" PRIu64 ".%02" PRIu64 " %%)", shown(part), shown(all),
-	       hundredths / 100, hundredths % 100);
-}
-
 /* ---- what all of it was learnt from */
 
 static void seen_print(const struct suggest *s)
@@ -53,7 +41,7 @@ static void seen_print(const struct suggest *s)
 	char size[NUMBER_TEXT_MAX], span[NUMBER_TEXT_MAX];
 
 	size_print(size, s->seen.bytes);
-	wait_print(span, s->cut_ns);
+	wait_print(span, s->watched_ns);
 	printf("# Learnt from %s packets, %s, in %s", shown(s->seen.packets), size, span);
 	if (s->rate)
 		printf(", by %s samples (at most %" PRIu32 " a second; %s lost)",
@@ -67,38 +55,6 @@ static void seen_print(const struct suggest *s)
 		printf("# %s sources that sent 3 packets at most were forgotten, for want of room; "
 		       "of the others, one in %u was kept.\n",
 		       shown(s->seen.forgotten), 1u << s->seen.halvings);
-}
-
-static void held_out_print(const struct suggest *s)
-{
-	const struct suggest_outcome *out = &s->held_out;
-
-	if (!out->known) {
-		printf("# Nothing was held out: apply the limits as they are, and see with `rlctl stats` "
-		       "what they would refuse.\n");
-		return;
-	}
-	printf("# Held out: the %s s after that. Enforced, the limits refuse ",
-	       shown(out->seconds));
-	part_print(out->refused.packets, out->arrived.packets);
-	puts(".");
-}
-
-static void attack_print(const struct suggest *s)
-{
-	const struct suggest_outcome *out = &s->attack;
-	uint64_t dropped = out->refused.packets + out->malformed;
-	char *path;
-
-	if (!out->known)
-		return;
-	path = text_shown(s->attack_path);
-	printf("# Attack %s, %s s: enforced, the limits let pass ", path, shown(out->seconds));
-	free(path);
-	part_print(out->arrived.packets - dropped, out->arrived.packets);
-	if (out->malformed)
-		printf("; %s of those dropped are malformed", shown(out->malformed));
-	puts(".");
 }
 
 static void few_print(const struct suggest *s)
@@ -125,11 +81,6 @@ static void few_print(const struct suggest *s)
 static void head_print(const struct suggest *s)
 {
 	seen_print(s);
-	printf("# Confidence %u.%u %%", PERMILLE(s->suggestion.confidence));
-	puts(s->suggestion.confidence < SUGGEST_ENOUGH ? ": too little was seen; 95 % is enough."
-						       : ".");
-	held_out_print(s);
-	attack_print(s);
 	few_print(s);
 	printf("# Numbers: ");
 	factor_print(s->headroom);
@@ -141,14 +92,13 @@ static void head_print(const struct suggest *s)
 
 /* ---- each limit */
 
-static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS],
-			const uint64_t errors[SUGGEST_WINDOWS])
+static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
 {
 	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
 		printf("%s in %" PRIu32 " s: %s, %s, %s", w ? ";" : "", suggest_seconds[w],
 		       shown(peaks[w].median), shown(peaks[w].most99), shown(peaks[w].highest));
-		if (errors[w])
-			printf(" +- %s", shown(errors[w]));
+		if (peaks[w].error)
+			printf(" +- %s", shown(peaks[w].error));
 	}
 	putchar('\n');
 }
@@ -172,88 +122,61 @@ static void left_out_print(const struct suggest *s, const struct suggest_left_ou
 	puts("; if it is yours, give it a rule of its own");
 }
 
-static void kept_print(const struct suggest_left_out *out)
+static void limit_print(const struct suggest *s, const struct suggest_class *class, bool sum)
 {
-	if (out->kept_episodes)
-		printf("#   %s burst%s unlike the rest, of up to %s packets in a second, are not left out, as they "
-		       "%s: if they are an attack, suggest from another time\n",
-		       shown(out->kept_episodes), plural(out->kept_episodes),
-		       shown(out->kept_highest),
-		       out->kept_episodes < SUGGEST_EPISODES ? "last for most of the time"
-							     : "came back");
-}
-
-static void limit_print(const struct suggest *s, size_t number, int sum)
-{
-	const struct suggest_class *class = &s->suggestion.classes[number];
 	const struct suggest_limit *limit = sum ? &class->sum_limit : &class->source_limit;
+	const struct suggest_peaks *peaks = sum ? class->sum : class->source;
 	char line[SUGGEST_RULE_MAX];
 
 	if (class->packets) {
 		printf("# %s, packets (median, 99 %%, highest)",
 		       sum ? "all sources together" : "each source");
-		peaks_print(sum ? class->sum : class->source,
-			    sum ? class->sum_error : class->source_error);
+		peaks_print(peaks);
 	}
 	printf("#   chosen: %s", limit->least ? "the least that is suggested" : "");
 	if (!limit->least) {
 		factor_print(s->headroom);
-		printf(" times %s in 10 s; burst: ",
-		       shown((sum ? class->sum : class->source)[SUGGEST_10S].highest));
+		printf(" times %s in 10 s; burst: ", shown(peaks[SUGGEST_10S].highest));
 		factor_print(s->headroom);
 		printf(" times %s packets above that rate", shown(limit->depth));
 	}
-	if (s->held_out.known)
-		printf("; of the held out, refuses %s", shown(s->held_out.by_rule[number][sum]));
-	if (s->attack.known)
-		printf("; of the attack, refuses %s", shown(s->attack.by_rule[number][sum]));
-	putchar('\n');
 	suggest_rule_print(line, &s->suggestion, class, sum, s->enforce);
-	puts(line);
+	printf("\n%s\n", line);
 }
 
-static void limits_print(const struct suggest *s, size_t number)
+static void name_print(const struct suggest *s, const struct suggest_class *class)
 {
-	for (int sum = 0; sum < 2; sum++)
-		if (suggest_has_rule(&s->suggestion.classes[number], sum))
-			limit_print(s, number, sum);
-}
-
-static const char *class_name(enum suggest_kind kind)
-{
-	return kind == SUGGEST_REST_TCP || kind == SUGGEST_REST_UDP ? "the rest of "
-	       : kind == SUGGEST_ALL                                ? "all packets"
-								    : "";
-}
-
-static void class_print(const struct suggest *s, size_t number)
-{
-	const struct suggest_class *class = &s->suggestion.classes[number];
-	char match[SUGGEST_RULE_MAX], size[NUMBER_TEXT_MAX];
-	bool rest = class->kind == SUGGEST_REST_TCP || class->kind == SUGGEST_REST_UDP;
+	char match[SUGGEST_RULE_MAX];
 
 	suggest_match_print(match, &s->suggestion, class->kind, class->number);
+	if (class->kind == SUGGEST_REST_TCP || class->kind == SUGGEST_REST_UDP)
+		printf("\n# the rest of %.3s: ", match);
+	else
+		printf("\n# %s: ", class->kind == SUGGEST_ALL ? "all packets" : match);
+}
+
+static void class_print(const struct suggest *s, const struct suggest_class *class)
+{
+	char size[NUMBER_TEXT_MAX];
+
+	name_print(s, class);
 	size_print(size, class->bytes);
-	if (!class->packets) {
-		printf("\n# %s%.*s: no packets\n", class_name(class->kind),
-		       rest ? 3 : SUGGEST_RULE_MAX, match);
-		left_out_print(s, &class->left_out);
-		limits_print(s, number);
-		return;
-	}
-	printf("\n# %s%.*s: %s packet%s, %s, %s%s source%s, in %s of %s s; confidence %u.%u %%\n",
-	       class_name(class->kind), rest ? 3 : SUGGEST_RULE_MAX, match, shown(class->packets),
-	       plural(class->packets), size, s->seen.forgotten ? "at most " : "",
-	       shown(class->sources), plural(class->sources), shown(class->seconds),
-	       shown(s->cut_ns / NS_PER_SECOND + 1), PERMILLE(class->confidence));
+	if (class->packets)
+		printf("%s packet%s, %s, %s%s source%s, in %s of %s s\n", shown(class->packets),
+		       plural(class->packets), size, s->seen.forgotten ? "at most " : "",
+		       shown(class->sources), plural(class->sources), shown(class->seconds),
+		       shown(s->watched_ns / NS_PER_SECOND + 1));
+	else
+		puts("no packets");
 	left_out_print(s, &class->left_out);
-	kept_print(&class->left_out);
-	limits_print(s, number);
+	for (int sum = 0; sum < 2; sum++)
+		if (suggest_has_rule(class, sum))
+			limit_print(s, class, sum);
 }
 
 void suggest_print_text(const struct suggest *s)
 {
 	head_print(s);
 	for (size_t i = 0; i < s->suggestion.count; i++)
-		class_print(s, i);
+		class_print(s, &s->suggestion.classes[i]);
 }

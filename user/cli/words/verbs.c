@@ -393,12 +393,12 @@ const struct verb all_verbs[] = {
 		.words = "[FILE ...]",
 		.summary = "Suggest a policy from captures, or from what a device receives",
 		.more = "FILE ... are further captures, behind --capture FILE. Without --capture, the device that\n"
-			"  -i names is watched until enough was seen; Ctrl-C prints what is known by then.\n",
+			"  -i names is watched for ten minutes; Ctrl-C prints what is known by then.\n",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CAPTURE) | OPTION_BIT(LOCAL) |
 			   OPTION_BIT(FOR) | OPTION_BIT(RATE) | OPTION_BIT(HEADROOM) |
-			   OPTION_BIT(HOLD_OUT) | OPTION_BIT(ENFORCE) | OPTION_BIT(ATTACK),
+			   OPTION_BIT(ENFORCE),
 		.words_max = -1,
-		.needs = PRIVILEGES_LOAD,
+		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
 		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 10000", NULL}},
 		.run = cmd_suggest,
