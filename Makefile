@@ -71,7 +71,7 @@ ARCHIVES  := build/cli.a build/librlctl.a
 # Carried by the command compressed, for there are several megabytes of them: user/kernel/attach/object_bytes.c.
 PACKED    := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/rlctl*.bpf.c))
 COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua)) \
-	     build/style.css.h $(PACKED:%=build/%.gz.h)
+	     build/page.html.h $(PACKED:%=build/%.gz.h)
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -192,13 +192,18 @@ build/%.gz.h: build/%.bpf.o
 	$(call say,GZIP,$@)
 	$(Q)gzip -9nc $< | od -An -v -tx1 | sed 's/ /\\x/g; s/.*/"&"/' >$@
 
-# A script, or a style sheet, as one string literal.
+# A file as one string literal.
 literal = mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 build/%.lua.h: user/fleet/%.lua
 	$(call say,LUA,$@)
 	$(Q)$(literal)
-build/%.css.h: user/cli/report/%.css
-	$(call say,CSS,$@)
+# With the style sheet and the script in it, and the hash by which alone a browser is to run a script.
+build/page.html: user/cli/report/page.html user/cli/report/page.css user/cli/report/page.js
+	$(Q)mkdir -p $(@D) && hash=$$( (echo; cat $(<D)/page.js) | sha256sum | cut -c -64 | sed 's/../\\x&/g') && \
+		hash=$$(env printf "$$hash" | base64) && cd $(<D) && \
+		sed "s,@HASH@,$$hash,; /^@page/{s/@//g;s/.*/cat &/e}" page.html >$(CURDIR)/$@
+build/page.html.h: build/page.html
+	$(call say,HTML,$@)
 	$(Q)$(literal)
 
 # A missing dependency is reported up front, with the package to install; scripts/deps.sh knows the names.

@@ -35,14 +35,14 @@ run() { # NAME CMD…
 
 # Disabled: missing headers of the system (it need not read them), functions that only tests or BPF call, its
 # demand for const on pointers that a callback's type prescribes, and its warnings on void pointers in
-# packet.h, skb_parse.h and xdp.h, to which gcc and clang add bytes; and scripts.c, style.c and object_bytes.c, which
+# packet.h, skb_parse.h and xdp.h, to which gcc and clang add bytes; and scripts.c, page.c and object_bytes.c, which
 # include what make generates.
 lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 		--inline-suppr --suppress=missingIncludeSystem --suppress=unusedFunction \
 		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet/packet.h \
 		--suppress=arithOperationsOnVoidPointer:bpf/packet/skb_parse.h --suppress=arithOperationsOnVoidPointer:bpf/packet/xdp.h \
-		--suppress=syntaxError:user/fleet/scripts.c --suppress=internalAstError:user/cli/report/style.c \
+		--suppress=syntaxError:user/fleet/scripts.c --suppress=internalAstError:user/cli/report/page.c \
 		--suppress=internalAstError:user/kernel/attach/object_bytes.c \
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' \

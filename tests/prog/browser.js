@@ -69,13 +69,30 @@ const places = () => Object.fromEntries(['pass', 'drop'].map((name) =>
 const veil = (seen) => document.querySelectorAll('#traffic text, #traffic .grid, #traffic .mark, #traffic .bin').forEach((e) => {
 	e.style.visibility = seen; });
 
+// Rows of text, numbers and times as the page's own functions write them, and as they should; those that differ.
+const wrong = () => [
+	[window.shown('plain'), 'plain'], [window.shown('Müller ▲ <b>&amp;'), 'Müller ▲ <b>&amp;'], [window.shown(''), ''],
+	[window.shown('\u202e evil \u2066'), '\\xe2\\x80\\xae evil \\xe2\\x81\\xa6'], [window.shown('line\nbreak\x1b[31m\x7f'), 'line\\x0abreak\\x1b[31m\\x7f'],
+	[share(0, 0), '-'], [share(0, 5), '0.0 %'], [share(1, 100000), '< 0.1 %'], [share(99999, 100000), '> 99.9 %'], [share(1, 3), '33.3 %'],
+	[share(7, 7), '100.0 %'], [share(2 ** 63, 2 ** 64), '50.0 %'],
+	[rate(0, 1e6), '0/s'], [rate(1, 1e7), '0.1/s'], [rate(15, 1e3), '15,000/s'], [rate(99, 1e7), '9.9/s'], [rate(1000, 3e6), '333/s'],
+	[duration(2000), '2ms'], [duration(36e8), '1h'], [duration(1.5e6), '1500ms'], [wait(1), '1ms'], [wait(9.9995e6), '10s'], [wait(1.5e6), '1500ms'],
+	[wait(61e6), '1m 1s'], [wait(120000001), '2m 1s'], [wait(86400e6 * 3), '3d'], [wait(5400e6), '1h 30m'],
+	[clock(1780000000123456, 1e3), '20:26:40.123'], [clock(1780000000123456, 1e6), '20:26:40'], [clock(1780000000123456, 6e7), '20:26'],
+	[clock(1780000000123456, 864e8), '2026-05-28'], [bytes(1023).textContent, '1023 B'], [bytes(1024).textContent, '1.0 KiB'],
+	[bytes(1048575).textContent, '1023.9 KiB'], [bytes(1048576).textContent, '1.0 MiB'], [bytes(2 ** 51).textContent, '2048.0 TiB'],
+].filter(([got, wanted]) => got !== wanted);
+
 const number = (element) => { const data = element && element.querySelector('data'); return data ? Number(data.value) : null; };
 const column = (table, index) => [...document.querySelectorAll(table + ' tbody tr')].map((row) => number(row.children[index]));
 
 const facts = () => ({
 	title: document.title,
+	wrong: wrong(),
 	lang: document.documentElement.lang,
-	scripts: document.querySelectorAll('script, iframe, object, embed, link, img, base, form').length,
+	// Its own two: the document and what draws it.
+	scripts: document.querySelectorAll('script:not([src])').length,
+	others: document.querySelectorAll('script[src], iframe, object, embed, link, img, base, form').length,
 	handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => /^on/i.test(a.name)).length,
 	links: [...document.querySelectorAll('[href], [src]')].length,
 	packets: number(document.querySelector('#packets')),
@@ -93,6 +110,7 @@ const facts = () => ({
 	sources: [...document.querySelectorAll('table:has(#sources) tbody tr')].map((row) =>
 		({source: row.querySelector('code').textContent, dropped: number(row.children[1]), passed: number(row.children[3])})),
 	known: [...document.querySelectorAll('table:has(#known) tbody tr')].map((row) => row.querySelector('code').textContent),
+	lead: document.querySelector('.lead').textContent,
 	began: document.querySelector('#began') ? document.querySelector('#began').textContent : null,
 	stopper: document.querySelector('#stopper') ? document.querySelector('#stopper').textContent : null,
 	only: ['A', 'B'].map((side) => number(document.querySelector('#only-' + side))),
@@ -102,6 +120,7 @@ const facts = () => ({
 		({source: row.querySelector('code').textContent, a: number(row.children[1]), b: number(row.children[2])})),
 	spans: [...document.querySelectorAll('table:has(#alarms) tbody tr')].map((row) => [...row.children].slice(0, 3).map((e) => e.textContent)),
 	alarms: document.querySelectorAll('#traffic svg.wide .alarm').length,
+	alarmPlaces: [...document.querySelectorAll('#traffic svg.wide .alarm')].map((e) => e.x.baseVal.value / e.ownerSVGElement.viewBox.baseVal.width),
 	figures: [...document.querySelectorAll('svg[role=img]')].filter((e) => !e.getAttribute('aria-label')).length,
 	captions: [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length,
 	headings: document.querySelectorAll('h1').length,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Looks at a page in a real browser without a screen, as it is on a desk and on a telephone, in the light, in the dark, and
-without colours: browser.py PAGE DIRECTORY. Screenshots go into the directory; what was found is printed as one JSON object:
+without colours: browser.py PAGE DIRECTORY. Screenshots go into the directory; what was found is printed as one JSON object.
+Without a DIRECTORY only the page is read:
 
     requests   addresses that were asked for, beside the page itself
     messages   what the browser complained about
@@ -165,11 +166,12 @@ def complaints(browser, page):
 
 
 def main():
-    page, directory = pathlib.Path(sys.argv[1]).resolve().as_uri(), pathlib.Path(sys.argv[2])
-    directory.mkdir(parents=True, exist_ok=True)
+    page, directory = pathlib.Path(sys.argv[1]).resolve().as_uri(), sys.argv[2:] and pathlib.Path(sys.argv[2])
     browser, found = Browser(), {'views': {}}
     page_open(browser, page)
-    for name, view in VIEWS.items():
+    if directory:
+        directory.mkdir(parents=True, exist_ok=True)
+    for name, view in VIEWS.items() if directory else ():
         if view[-1] != 'none' and 'requests' not in found:
             found.update(complaints(browser, page))
         view_set(browser, view)

@@ -61,6 +61,9 @@ each_alone() {
 # seen FILTER [WANTED]: of what the browser found.
 seen() { is "$(jq -c "$1" "$TMP/seen")" "${2:-true}"; }
 
+# shows PAGE FILTER: of what a browser finds in another page.
+shows() { python3 "$HERE/browser.py" "$1" | jq -c "$2"; }
+
 # same FILTER_PAGE FILTER_JSON: the page and simulate -j have the same figures, and there are some.
 same() {
 	local shown said
@@ -69,8 +72,24 @@ same() {
 	is "$shown" "$said"
 }
 
-alone() { seen .requests '[]' && seen .messages '[]' && seen '[.page | .scripts, .handlers, .links]' '[0,0,0]' && ! grep -qiE '<script|javascript:|url\((.?http|//)|@import' "$PAGE"; }
-policy_is_strict() { grep -qF "content=\"default-src 'none'; style-src 'unsafe-inline'\"" "$PAGE"; }
+# Two scripts: the document, and what draws it, which alone may run.
+alone() {
+	seen .requests '[]' && seen .messages '[]' && seen '[.page | .scripts, .others, .handlers, .links]' '[2,0,0,0]' &&
+		! grep -qiE '<script[^>]+src|javascript:|url\((.?http|//)|@import' "$PAGE"
+}
+policy_is_strict() {
+	local hash
+	hash=$(sed -n '/^<script>$/,/^<\/script>$/p' "$PAGE" | sed '1s/<script>//; $d' | openssl dgst -sha256 -binary | base64) || return
+	grep -qF "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-$hash'\"" "$PAGE"
+}
+# The document that the page has is that of simulate -j, and in the file no string of it ends its element.
+document() {
+	sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' "$PAGE" >"$TMP/document" &&
+		jq -S 'del(.report)' "$TMP/document" | diff - <(jq -S . "$TMP/said") && ! grep -q '<' "$TMP/document" &&
+		is "$(jq -r '.report.rules[0].comment' "$TMP/document")" "<script>alert(\"1\")</script> & 'x' onload=\" Müller"
+}
+without_script() { sed -n '/<noscript>/,/<\/noscript>/p' "$PAGE" | grep -q 'rlctl simulate -j'; }
+units() { seen .page.wrong '[]'; }
 
 # No row may be seen to be wider than the window, in any view, and no word is faint or tiny.
 fits() {
@@ -96,7 +115,7 @@ comments() {
 		seen '.page.title | contains("x<i>.pcap") and contains("this.policy")' && seen '.page.text | contains("<b>other&.policy")'
 }
 glance() {
-	seen .page.began '"20:27:22"' && seen '.page.stopper | startswith("any udp dport 53 limit 20/second burst 40")' &&
+	seen .page.began '"20:27:22"' && seen '.page.lead | startswith("Drops began at 20:27:22, 42s into the capture, and reached ")' && seen '.page.stopper | startswith("any udp dport 53 limit 20/second burst 40")' &&
 		seen '.page.known | length > 3 and all(startswith("198.51.100."))' &&
 		seen '[.page.sources[:8][].source | startswith("203.0.113.")] | all'
 }
@@ -105,6 +124,8 @@ glance() {
 # goes off.
 alarms() {
 	seen '.page.spans | map(.[0])' '["flood"]' && seen .page.alarms 1 || return
+	# In the drawing it stands at its time, in that of 120 bins of a second.
+	seen '.page | .alarmPlaces[0] * 120 - (.spans[0][1][6:] | tonumber) - 20 | fabs < 0.05' || return
 	jq -r '.page.spans[0][1:][] | split(":") | map(tonumber) | .[0] * 3600 + .[1] * 60 + .[2] - 73600' "$TMP/seen" | paste -sd ' ' >"$TMP/turns"
 	awk 'NR == FNR { on = $1; off = $2; next }
 		/udp .* dport=53 / { t = $1 - 1780000000; over[int((t - on) / 0.2 + 999) - 999]++; under[int((t - off) / 0.5 + 999) - 999]++ }
@@ -185,9 +206,7 @@ alarm_jump() {
 	printf '%s udp 192.0.2.1 times=%d every=%s\n' 1780003600 2000 .005 1780000000 2000 .005 1780000010 20 .5 | capture jump &&
 		echo 'alarm a when over 100/second for 1s until under 50/second for 2s' >"$TMP/alarm" &&
 		"$RLCTL" simulate "$TMP/alarm" "$TMP/jump" --report "$TMP/j.html" >/dev/null || return
-	is "$(grep -oE '<th scope="row">a</th><td>[^<]*</td><td>[^<]*</td>' "$TMP/j.html" | sed 's/<[^>]*>/ /g' | tr -s ' ')" \
-		" a 21:26:41.000 21:26:49.995 
- a 20:26:41.000 20:26:52.000 "
+	is "$(shows "$TMP/j.html" .page.spans)" '[["a","21:26:41.000","21:26:49.995"],["a","20:26:41.000","20:26:52.000"]]'
 }
 
 # A capture that cannot be read to its end makes no page.
@@ -195,13 +214,16 @@ no_half() {
 	head -c 150 "$TMP/two" >"$TMP/cut" && rm -f "$TMP/half.html" || return
 	fails_with truncated "$RLCTL" simulate "$TMP/a" "$TMP/cut" --report "$TMP/half.html" && [[ ! -e $TMP/half.html ]]
 }
-empty() { capture empty </dev/null && "$RLCTL" simulate "$TMP/a" "$TMP/empty" --report "$TMP/e.html" --against "$TMP/b" >/dev/null && grep -q 'No packet was run' "$TMP/e.html"; }
-one_packet() { grep -q 'Nothing was dropped' "$TMP/old.html"; }
+empty() { capture empty </dev/null && "$RLCTL" simulate "$TMP/a" "$TMP/empty" --report "$TMP/e.html" --against "$TMP/b" >/dev/null && is "$(shows "$TMP/e.html" '.page | [.lead, .wrong]')" '["No packet was run.",[]]'; }
+one_packet() { is "$(shows "$TMP/old.html" '.page | [.lead, .passed.packets]')" '["Nothing was dropped.",1]'; }
 
 t 'a page, seen in a browser' look || exit
 t 'each policy alone' each_alone
-t 'it asks for nothing, runs nothing, and nothing is complained about' alone
+t 'it asks for nothing, runs its own script alone, and nothing is complained about' alone
 t 'it forbids what it does not need' policy_is_strict
+t 'the document of simulate -j is in it' document
+t 'without scripts it says where the figures are' without_script
+t 'text, shares, rates, sizes and times' units
 t 'it fits a telephone' fits
 t 'every word can be read' readable
 t 'in the dark' dark

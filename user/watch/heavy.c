@@ -97,31 +97,22 @@ uint64_t heavy_packets(const struct heavy_source *source)
 	return sum;
 }
 
-static uint64_t packets_of(const struct heavy_source *source, unsigned int kind)
-{
-	return kind < HEAVY_KINDS ? source->amount[kind].packets : heavy_packets(source);
-}
-
 /* More packets first; the address decides between equals, so that the order is always the same. */
-static bool is_before(const struct heavy_source *a, const struct heavy_source *b, unsigned int kind)
+static bool is_before(const struct heavy_source *a, const struct heavy_source *b)
 {
-	uint64_t x = packets_of(a, kind), y = packets_of(b, kind);
+	uint64_t x = heavy_packets(a), y = heavy_packets(b);
 
 	return x != y ? x > y : memcmp(a->addr, b->addr, sizeof(a->addr)) < 0;
 }
 
-size_t heavy_top(const struct heavy *heavy, unsigned int kind,
-		 bool (*wanted)(const struct heavy_source *source, const void *arg),
-		 const void *arg, const struct heavy_source **out, size_t max)
+size_t heavy_top(const struct heavy *heavy, const struct heavy_source **out, size_t max)
 {
 	size_t count = 0;
 
 	for (const struct heavy_source *s = heavy->list; s; s = s->hh.next) {
 		size_t at = count;
 
-		if (wanted && !wanted(s, arg))
-			continue;
-		while (at && is_before(s, out[at - 1], kind))
+		while (at && is_before(s, out[at - 1]))
 			at--;
 		if (at >= max)
 			continue;

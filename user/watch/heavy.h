@@ -41,11 +41,9 @@ int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, ui
 
 uint64_t heavy_packets(const struct heavy_source *source);
 
-/* The sources with most packets of a kind (HEAVY_KINDS: of all kinds) for which `wanted` holds
- * (NULL: all), the heaviest first, into out[max]. Returns how many. */
-size_t heavy_top(const struct heavy *heavy, unsigned int kind,
-		 bool (*wanted)(const struct heavy_source *source, const void *arg),
-		 const void *arg, const struct heavy_source **out, size_t max);
+/* The sources with most packets of all kinds, the heaviest first, into out[max]. Returns how many.
+ */
+size_t heavy_top(const struct heavy *heavy, const struct heavy_source **out, size_t max);
 
 size_t heavy_count(const struct heavy *heavy);
 void heavy_clear(struct heavy *heavy);

@@ -112,13 +112,3 @@ size_t timeline_bin(struct timeline *timeline, uint64_t time_ns)
 		timeline->count = number - timeline->first + 1;
 	return number - timeline->first;
 }
-
-size_t series_peak(const struct timeline *timeline, const struct series *series)
-{
-	size_t peak = 0;
-
-	for (size_t i = 1; i < timeline->count; i++)
-		if (series->at[i].packets > series->at[peak].packets)
-			peak = i;
-	return peak;
-}

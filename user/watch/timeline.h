@@ -37,6 +37,3 @@ size_t timeline_bin(struct timeline *timeline, uint64_t time_ns);
 uint64_t timeline_width_ns(const struct timeline *timeline);
 /* Begin of a bin, of timeline->count: the end of the last. */
 uint64_t timeline_begin_ns(const struct timeline *timeline, size_t bin);
-
-/* The bin with the most packets. 0 where there is none. */
-size_t series_peak(const struct timeline *timeline, const struct series *series);

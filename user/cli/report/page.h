@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One page for a browser about a simulation: HTML with its style and drawings in it, without
- * scripts, that asks nothing of any other file or server. */
+/* One page for a browser about a simulation: page.html with page.css and page.js, in which the
+ * Makefile has put them, and the JSON document that the script draws. It asks nothing of any other
+ * file or server. */
 #pragma once
 
 #include <stdint.h>
 
 #include "cli/report/record.h"
+
+struct json_object;
 
 struct page {
 	const struct record *record;
@@ -14,5 +17,10 @@ struct page {
 	uint64_t jumps;      /* times that the policy started over */
 };
 
-/* Writes the page to the file, which appears as a whole or stays as it was. 0 or -1; reports. */
-int page_save(const struct page *page, const char *path);
+/* The page also has this, beside the document of `simulate -j`: series over time, sources, alarms.
+ */
+struct json_object *page_json(const struct page *page);
+
+/* Writes the page to the file, which appears as a whole or stays as it was; takes the document. 0
+ * or -1; reports. */
+int page_save(struct json_object *document, const char *path);

@@ -282,34 +282,42 @@ static uint64_t packets_run(const struct run *run)
 	       simulate_local_not_run(&run->sides[0].local);
 }
 
+/* The document of -j. NULL: failed; reports. */
+static struct json_object *json_sums(const struct run *run, const struct instance_stats *stats)
+{
+	const struct side *side = &run->sides[0];
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "packets", json_object_new_uint64(packets_run(run)));
+	json_put_stats(object, simulation_instance(side->simulation), stats);
+	simulate_local_json(&side->local, object);
+	if (run->side_count < 2 || !simulate_against_json(&run->record, object))
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
 static int print_sums(const struct run *run, const struct instance_stats *stats)
 {
 	const struct side *side = &run->sides[0];
-	const struct instance *instance = simulation_instance(side->simulation);
 	uint64_t packets = packets_run(run);
 	struct json_object *object;
 	char count[NUMBER_TEXT_MAX];
 
-	if (!output_json) {
-		number_print(count, packets);
-		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
-		simulate_local_print(&side->local);
-		stats_print_sums(instance, stats);
-		return run->side_count > 1 ? simulate_against_print(&run->record) : 0;
+	if (output_json) {
+		object = json_sums(run, stats);
+		if (object)
+			json_print(object);
+		return object ? 0 : -1;
 	}
-	object = json_object_new_object();
-	json_put(object, "packets", json_object_new_uint64(packets));
-	json_put_stats(object, instance, stats);
-	simulate_local_json(&side->local, object);
-	if (run->side_count > 1 && simulate_against_json(&run->record, object)) {
-		json_object_put(object);
-		return -1;
-	}
-	json_print(object);
-	return 0;
+	number_print(count, packets);
+	printf("%s packet%s\n", count, packets == 1 ? "" : "s");
+	simulate_local_print(&side->local);
+	stats_print_sums(simulation_instance(side->simulation), stats);
+	return run->side_count > 1 ? simulate_against_print(&run->record) : 0;
 }
 
-static int report_save(const struct run *run)
+static int report_save(const struct run *run, const struct instance_stats *stats)
 {
 	const struct page page = {
 		.record = &run->record,
@@ -317,8 +325,12 @@ static int report_save(const struct run *run)
 		.not_run = simulate_local_not_run(&run->sides[0].local),
 		.jumps = run->epoch.jumps,
 	};
+	struct json_object *document = json_sums(run, stats);
 
-	return page_save(&page, run->report);
+	if (!document)
+		return -1;
+	json_put(document, "report", page_json(&page));
+	return page_save(document, run->report);
 }
 
 static int results_print(const struct run *run)
@@ -326,12 +338,15 @@ static int results_print(const struct run *run)
 	struct instance_stats stats;
 	int rc;
 
-	if (run->verdicts)
+	if (run->verdicts && !run->report)
 		return 0;
 	rc = simulation_stats_read(run->sides[0].simulation, &stats);
 	if (rc)
 		return rc;
-	rc = print_sums(run, &stats);
+	if (!run->verdicts)
+		rc = print_sums(run, &stats);
+	if (!rc && run->report)
+		rc = report_save(run, &stats);
 	instance_stats_clear(&stats);
 	return rc;
 }
@@ -369,8 +384,6 @@ static int simulate(struct run *run, const char *path)
 		rc = capture_run(run);
 	if (!rc)
 		rc = results_print(run);
-	if (!rc && run->report)
-		rc = report_save(run);
 	if (!rc)
 		notes_print(run);
 	capture_close(&run->capture);

@@ -84,7 +84,7 @@ static void differences_print(const struct record *record)
 static void sources_print(const struct record *record)
 {
 	const struct heavy_source *top[SOURCES_SHOWN];
-	size_t count = heavy_top(&record->differing, HEAVY_KINDS, NULL, NULL, top, SOURCES_SHOWN);
+	size_t count = heavy_top(&record->differing, top, SOURCES_SHOWN);
 	struct table table = {.columns = 3, .right = 3};
 	char source[PREFIX_TEXT_MAX];
 
@@ -148,12 +148,16 @@ static struct json_object *json_differences(const struct record *record)
 	return array;
 }
 
-static struct json_object *json_sources(const struct record *record)
+struct json_object *json_differing(const struct record *record, size_t max)
 {
-	const struct heavy_source *top[SOURCES_SHOWN];
-	size_t count = heavy_top(&record->differing, HEAVY_KINDS, NULL, NULL, top, SOURCES_SHOWN);
+	const struct heavy_source **top = calloc(max, sizeof(const struct heavy_source *));
 	struct json_object *array = json_object_new_array();
 	char source[PREFIX_TEXT_MAX];
+	size_t count;
+
+	if (!top)
+		out_of_memory();
+	count = heavy_top(&record->differing, top, max);
 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *object = json_object_new_object();
@@ -165,6 +169,7 @@ static struct json_object *json_sources(const struct record *record)
 		json_put(object, "missed", json_object_new_uint64(top[i]->missed));
 		json_append(array, object);
 	}
+	free(top);
 	return array;
 }
 
@@ -186,7 +191,7 @@ int simulate_against_json(const struct record *record, struct json_object *objec
 		json_put(only, side_keys[i], json_amount(&record->only[i]));
 	json_put(against, "dropped_only_by", only);
 	json_put(against, "differences", json_differences(record));
-	json_put(against, "sources", json_sources(record));
+	json_put(against, "sources", json_differing(record, SOURCES_SHOWN));
 	json_put(object, "against", against);
 	return 0;
 }

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Draws the page from the document in it: that of `simulate -j`, and what page_data.c adds as its member "report". Times are
+// microseconds, since 1970 where they are no durations. Text gets into the page as text alone, never as HTML.
+'use strict';
+
+const MS = 1000, SECOND = 1000 * MS, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+// Drops begin with the first step that has so many per cent of the drops of the worst one: single packets over a limit are no attack.
+const DROPS_BEGIN_PERCENT = 10;
+const SOURCES_SHOWN = 20;
+const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36;
+
+// ---- text and elements
+
+// Control characters, and those that change the direction of writing, as the bytes that they are.
+function shown(text) {
+	return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, (character) =>
+		[...new TextEncoder().encode(character)].map((byte) => '\\x' + byte.toString(16).padStart(2, '0')).join(''));
+}
+
+function fill(element, attributes, children) {
+	Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+	element.append(...children.flat(Infinity).filter(Boolean).map((child) => child.nodeType ? child : shown(child)));
+	return element;
+}
+const make = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+const draw = (name, attributes, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+
+const paragraph = (...children) => make('p', {}, children);
+const soft = (...children) => make('p', {class: 'soft'}, children);
+const section = (heading, ...children) => make('section', {}, make('h2', {}, heading), children);
+const code = (text) => make('code', {}, text);
+const small = (...children) => make('small', {}, children);
+const strong = (text) => make('strong', {}, text);
+const row = (...cells) => make('tr', {}, cells);
+const cell = (kind, ...children) => make('td', {class: kind}, children);
+const head = (...children) => make('th', {scope: 'row'}, children);
+// A table that scrolls in itself; the id is of the caption. Columns are [class, words, how many].
+const table = (id, caption, columns, ...bodies) => make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-labelledby': id},
+	make('table', {}, make('caption', {id}, caption),
+		make('thead', {}, row(columns.map(([kind, words, colspan = 1]) => make('th', {scope: 'col', class: kind, colspan}, words)))), bodies));
+const details = (summary, ...children) => make('details', {}, make('summary', {}, summary), children);
+
+// ---- numbers and times
+
+const digits = (n) => n.toLocaleString('en-US');
+const plural = (n, word) => `${digits(n)} ${word}${n === 1 ? '' : 's'}`;
+// With the number itself for programs.
+const number = (n) => make('data', {value: n}, digits(n));
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+const peak = (series) => series.reduce((best, n, i) => n > series[best] ? i : best, 0);
+const tenth = (n) => Math.floor(n * 10) / 10;
+
+function bytes(n) {
+	let unit = -1, scaled = n;
+
+	while (scaled >= 1024 && unit < 3) {
+		scaled /= 1024;
+		unit++;
+	}
+	return make('data', {value: n}, unit < 0 ? `${n} B` : `${tenth(scaled).toFixed(1)} ${['KiB', 'MiB', 'GiB', 'TiB'][unit]}`);
+}
+
+function share(part, all) {
+	const permille = Math.round(part * 1000 / all);
+
+	if (!all)
+		return '-';
+	if (part && !permille)
+		return '< 0.1 %';
+	return part < all && permille === 1000 ? '> 99.9 %' : `${(permille / 10).toFixed(1)} %`;
+}
+
+// "1,234/s", with a decimal below 10.
+function rate(packets, span) {
+	const tenths = Math.round(packets * 10 * SECOND / span);
+
+	return (tenths < 100 && tenths % 10 ? (tenths / 10).toFixed(1) : digits(Math.floor((tenths + 5) / 10))) + '/s';
+}
+
+// UTC. The step is what the times beside this one differ by.
+function clock(time, step) {
+	const text = new Date(Math.floor(time / MS)).toISOString();
+
+	if (step >= DAY)
+		return text.slice(0, 10);
+	return text.slice(11, step < SECOND ? 23 : step < MINUTE ? 19 : 16);
+}
+
+const UNITS = [[DAY, 'd'], [HOUR, 'h'], [MINUTE, 'm'], [SECOND, 's'], [MS, 'ms'], [1, 'us']];
+const duration = (span) => UNITS.filter(([unit]) => span % unit === 0).map(([unit, name]) => span / unit + name)[0];
+
+// Two units at most, rounded up.
+function wait(span) {
+	const seconds = Math.ceil(span / SECOND) * SECOND, i = UNITS.findIndex(([unit]) => seconds >= unit);
+
+	if (span < 10 * SECOND)
+		return duration(Math.ceil(span / MS) * MS);
+	const rest = i < 3 ? Math.floor(seconds % UNITS[i][0] / UNITS[i + 1][0]) : 0;
+	return Math.floor(seconds / UNITS[i][0]) + UNITS[i][1] + (rest ? ` ${rest}${UNITS[i + 1][1]}` : '');
+}
+
+// ---- what is known of the run
+
+let said, report, bins, facts;
+
+const begin = (bin) => bins.first_us + bin * bins.width_us;
+
+// In the first half of the time before drops began: those that came in its second half may belong to what was dropped then,
+// for a limit's burst lets the first packets of a flood pass.
+const wasThere = (source) => facts.began > report.first_us && source.first_us - report.first_us < (facts.began - report.first_us) / 2;
+
+// The rule that dropped most, unless a reason that no rule has dropped more.
+function stopper() {
+	const [first] = report.rules;
+	let most = {name: () => code(first.rule), packets: first ? first.dropped.packets : 0};
+
+	for (const of of facts.reasons)
+		if (!of.passes && sum(of.packets) > 2 * most.packets)
+			most = {name: () => ['the reason ', code(of.reason)], packets: sum(of.packets)};
+	return most;
+}
+
+function overTime(passes, unit) {
+	const series = Array(bins.count).fill(0);
+
+	for (const of of facts.reasons.filter((reason) => reason.passes === passes))
+		of[unit].forEach((n, i) => { series[i] += n; });
+	return series;
+}
+
+function factsFind() {
+	facts = {reasons: report.reasons.filter((of) => of.packets), sources: report.sources.list.map(
+		([name, dropped, passed, size, missed, first_us, last_us]) => ({source: name, dropped, passed, size, missed, first_us, last_us}))};
+	Object.assign(facts, {
+		passed: overTime(true, 'packets'), passedBytes: overTime(true, 'bytes'),
+		dropped: overTime(false, 'packets'), droppedBytes: overTime(false, 'bytes'),
+		step: bins.width_us < SECOND ? MS : SECOND,
+	});
+	facts.worst = peak(facts.dropped);
+	facts.began = facts.dropped[facts.worst] ? Math.max(report.first_us,
+		begin(facts.dropped.findIndex((n) => n * 100 >= facts.dropped[facts.worst] * DROPS_BEGIN_PERCENT))) : 0;
+	facts.known = facts.sources.filter(wasThere);
+	facts.knownDropped = sum(facts.known.map((of) => of.dropped));
+	facts.knownAll = facts.knownDropped + sum(facts.known.map((of) => of.passed));
+	facts.losing = facts.known.filter((of) => of.dropped);
+	facts.stopper = stopper();
+}
+
+// ---- drawings over time
+
+const patterns = () => draw('svg', {class: 'defs', width: 0, height: 0, 'aria-hidden': true}, draw('defs', {},
+	[['hatch', 6, draw('rect', {class: 'stroke', width: 3, height: 6})],
+		['cross', 6, draw('path', {class: 'lines', d: 'M0 0L6 6M6 0L0 6'})],
+		['dots', 5, draw('circle', {class: 'stroke', cx: 2, cy: 2, r: 1.4})]].map(([id, side, shape]) =>
+		draw('pattern', {id, width: side, height: side, patternUnits: 'userSpaceOnUse', ...(id === 'hatch' && {patternTransform: 'rotate(45)'})},
+			draw('rect', {class: 'ground', width: side, height: side}), shape))));
+
+// A bar that is not empty is seen: at least one unit.
+function steps(series, top, width, height, line, down) {
+	let path = `M0 ${tenth(line)}`, before = line;
+
+	series.forEach((n, i) => {
+		const length = n ? Math.max(n * height / top, 1) : 0, y = tenth(down ? line + length : line - length);
+
+		if (y !== before)
+			path += `H${tenth(i * width / bins.count)}V${y}`;
+		before = y;
+	});
+	return path + `H${width}V${tenth(line)}Z`;
+}
+
+// 1, 2 or 5 times a power of ten, of which no more than `parts` are in `top`.
+function roundStep(top, parts) {
+	for (let power = 1; ; power *= 10)
+		for (const factor of [1, 2, 5])
+			if (top < (parts + 1) * power * factor)
+				return power * factor;
+}
+
+function timeStep(span, parts) {
+	const factors = [[MS, [1, 2, 5, 10, 20, 50, 100, 200, 500]], [SECOND, [1, 2, 5, 10, 15, 30]], [MINUTE, [1, 2, 5, 10, 15, 30]],
+		[HOUR, [1, 2, 3, 6, 12]], [DAY, [1, 2, 7, 14, 28, 91, 365, 3650]]];
+
+	return factors.flatMap(([unit, list]) => list.map((n) => n * unit)).find((step) => span < (parts + 1) * step) || Math.floor(span / parts) + 1;
+}
+
+function xOf(plot, time) {
+	const from = begin(0), to = begin(bins.count);
+
+	return tenth((Math.min(Math.max(time, from), to) - from) / (to - from) * plot.width);
+}
+
+// A word beside x, on the side where there is more room.
+function label(plot, x, y, text) {
+	const left = x > plot.width / 2;
+
+	return draw('text', {class: 'name', x: left && x > 5 ? x - 5 : x + 5, y, ...(left && {'text-anchor': 'end'})}, text);
+}
+
+// Steps are of packets in a bin; what is printed are packets a second.
+function scale(plot, down) {
+	const top = down ? plot.topDown : plot.topUp, step = roundStep(Math.max(plot.topUp, plot.topDown), 3);
+	const height = down ? PLOT_TOP + PLOT_HEIGHT - plot.line : plot.line - PLOT_TOP, lines = [];
+
+	for (let n = step; n <= top; n += step) {
+		const y = Math.floor(plot.line + (down ? 1 : -1) * n * height / top);
+
+		lines.push(draw('path', {class: 'grid', d: `M0 ${y}H${plot.width}`}),
+			draw('text', {class: 'scale', x: 4, y: down ? y - 4 : y + 13}, rate(n, bins.width_us)));
+	}
+	return lines;
+}
+
+function axis(plot) {
+	const step = timeStep(begin(bins.count) - begin(0), plot.narrow ? 3 : 7), margin = plot.narrow ? 20 : 30, bottom = PLOT_TOP + PLOT_HEIGHT, lines = [];
+
+	for (let time = Math.ceil(begin(0) / step) * step; time <= begin(bins.count); time += step) {
+		const x = xOf(plot, time);
+
+		lines.push(draw('path', {class: 'grid', d: `M${x} ${PLOT_TOP}V${bottom + 4}`}));
+		if (x >= margin && x + margin <= plot.width)
+			lines.push(draw('text', {class: 'scale', 'text-anchor': 'middle', x, y: bottom + 17}, clock(time, step)));
+	}
+	return lines;
+}
+
+// "dropped, at most 1,234/s" beside the peak.
+function peakLabel(plot, down) {
+	const {series, name} = down ? plot.down : plot.up, at = peak(series);
+
+	return label(plot, xOf(plot, begin(at)), down ? PLOT_TOP + PLOT_HEIGHT - 6 : PLOT_TOP + 12,
+		`${down ? '▼' : '▲'} ${name}, at most ${rate(series[at], bins.width_us)}`);
+}
+
+function mark(plot) {
+	const x = xOf(plot, plot.mark), middle = PLOT_TOP + PLOT_HEIGHT / 2;
+
+	return plot.mark && [draw('path', {class: 'mark', d: `M${x} ${PLOT_TOP}V${PLOT_TOP + PLOT_HEIGHT}`}),
+		label(plot, x, plot.line > middle ? plot.line - 24 : plot.line + 30, 'drops begin')];
+}
+
+// Each bin under the pointer says its figures.
+function pointed(plot) {
+	const {up, down} = plot, step = Math.min(bins.width_us, SECOND);
+
+	return up.series.map((n, i) => (n || down.series[i]) && draw('rect',
+		{class: 'bin', x: tenth(i * plot.width / bins.count), y: PLOT_TOP, height: PLOT_HEIGHT, width: tenth(plot.width / bins.count)},
+		draw('title', {}, `${clock(begin(i), step)}: ${up.name} ${rate(n, bins.width_us)}, ${down.name} ${rate(down.series[i], bins.width_us)}`)));
+}
+
+function lane(plot, name, alarm) {
+	const y = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + alarm * LANE_HEIGHT, spans = plot.alarms.spans.filter((span) => span.alarm === name);
+
+	return [draw('text', {class: 'name', x: 4, y: y + 13}, `alarm ${name}${spans.length ? '' : ': never on'}`),
+		draw('path', {class: 'lane', d: `M0 ${y + LANE_HEIGHT - 4}H${plot.width}`}),
+		spans.map((span) => draw('rect', {class: 'alarm', x: xOf(plot, span.from_us), y: y + LANE_HEIGHT - 4 - LANE_BAR, height: LANE_BAR,
+			width: Math.max(tenth(xOf(plot, span.to_us) - xOf(plot, span.from_us)), 2)},
+			draw('title', {}, `on from ${clock(span.from_us, MS)} to ${span.open ? 'the end' : clock(span.to_us, MS)}`)))];
+}
+
+// Both directions have one scale.
+function plotDraw(chart, narrow) {
+	const plot = {...chart, narrow, width: narrow ? 340 : 960, topUp: Math.max(...chart.up.series), topDown: Math.max(...chart.down.series)};
+	const names = plot.alarms ? plot.alarms.names : [], height = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + names.length * LANE_HEIGHT;
+
+	plot.line = PLOT_TOP + Math.floor(PLOT_HEIGHT * plot.topUp / (plot.topUp + plot.topDown || 1));
+	return draw('svg', {class: narrow ? 'narrow' : 'wide', viewBox: `0 0 ${plot.width} ${height}`, role: 'img', 'aria-label': plot.title},
+		draw('title', {}, plot.title), draw('desc', {}, plot.description), axis(plot),
+		draw('path', {class: plot.up.kind, d: steps(plot.up.series, plot.topUp, plot.width, plot.line - PLOT_TOP, plot.line)}),
+		draw('path', {class: plot.down.kind, d: steps(plot.down.series, plot.topDown, plot.width, PLOT_TOP + PLOT_HEIGHT - plot.line, plot.line, true)}),
+		scale(plot, false), scale(plot, true), draw('path', {class: 'zero', d: `M0 ${plot.line}H${plot.width}`}),
+		mark(plot), peakLabel(plot, false), peakLabel(plot, true), names.map((name, i) => lane(plot, name, i)), !narrow && pointed(plot));
+}
+
+// For a wide screen and for a narrow one; the style sheet shows one of them.
+const figure = (id, chart, caption) => make('figure', {id}, plotDraw(chart, false), plotDraw(chart, true), make('figcaption', {}, caption));
+
+// A small drawing of its own scale.
+function spark(series, kind, title) {
+	if (!series || !sum(series))
+		return make('span', {class: 'none'}, 'none');
+	const most = rate(Math.max(...series), bins.width_us), line = SPARK_HEIGHT - 1;
+	return [draw('svg', {class: 'spark', viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, preserveAspectRatio: 'none', role: 'img',
+		'aria-label': `${title} over time, at most ${most}`},
+		draw('path', {class: kind, d: steps(series, Math.max(...series), SPARK_WIDTH, line - 1, line)}),
+		draw('path', {class: 'zero', d: `M0 ${line}H${SPARK_WIDTH}`})), small(`at most ${most}`)];
+}
+
+// When a source was there: a bar in the span of the capture.
+function spanDraw(source) {
+	const plot = {width: SPARK_WIDTH}, from = xOf(plot, source.first_us), to = xOf(plot, source.last_us);
+	const [first, last] = [clock(source.first_us, facts.step), clock(source.last_us, facts.step)];
+
+	return [draw('svg', {class: 'spark thin', viewBox: `0 0 ${SPARK_WIDTH} 10`, preserveAspectRatio: 'none', role: 'img',
+		'aria-label': `seen from ${first} to ${last}`}, draw('path', {class: 'zero', d: `M0 5H${SPARK_WIDTH}`}),
+		draw('rect', {class: 'span', x: from, y: 1, width: Math.max(tenth(to - from), 2), height: 8})), small(`${first} to ${last}`)];
+}
+
+// ---- the summary: when drops began, which rule stopped it, what was lost
+
+function lead() {
+	if (!facts.began)
+		return make('p', {class: 'lead calm'}, 'Nothing was dropped.');
+	const into = facts.began - report.first_us;
+	return make('p', {class: 'lead'}, 'Drops began at ', strong(clock(facts.began, facts.step)),
+		into ? `, ${wait(into)} into the capture,` : ', with the capture,', ` and reached ${rate(facts.dropped[facts.worst], bins.width_us)}. `,
+		facts.stopper.name(), ' dropped ', strong(share(facts.stopper.packets, sum(facts.dropped))), ' of what was dropped.',
+		facts.known.length > 0 && [' Sources that were there before lost ', strong(share(facts.knownDropped, facts.knownAll)), ' of their packets.']);
+}
+
+const card = (title, id, big, text, rest, kind = '', restId = '') => make('div', {class: kind}, make('dt', {}, title),
+	make('dd', {class: 'big', id}, big), make('dd', {}, text), rest && make('dd', {class: 'soft', ...(restId && {id: restId})}, rest));
+const amountCard = (id, title, packets, size) => card(title, id, number(packets), ['packets, ', share(packets, report.packets)], bytes(size), '', id + '-bytes');
+
+const cards = () => make('dl', {class: 'cards'},
+	amountCard('passed', '▲ Passed', sum(facts.passed), sum(facts.passedBytes)),
+	amountCard('dropped', '▼ Dropped', sum(facts.dropped), sum(facts.droppedBytes)),
+	facts.began && [
+		card('Drops began', 'began', clock(facts.began, facts.step), `worst at ${clock(begin(facts.worst), facts.step)}`,
+			`${rate(facts.dropped[facts.worst], bins.width_us)} dropped`),
+		facts.known.length ? card('Lost by sources that were there before', 'known-lost', number(facts.knownDropped),
+			['packets, ', share(facts.knownDropped, facts.knownAll)],
+			[number(facts.losing.length), ' of ', number(facts.known.length), report.sources.missed ? ' noted sources' : ' sources'])
+			: card('Lost by sources that were there before', 'known-lost', '-', 'no source was'),
+		make('div', {class: 'full'}, make('dt', {}, 'Dropped most'), make('dd', {id: 'stopper'}, facts.stopper.name()),
+			make('dd', {}, number(facts.stopper.packets), ' packets'))]);
+
+function summary() {
+	const alarms = report.alarms[0].names.length ? report.alarms[0] : null;
+
+	return make('section', {'aria-label': 'Summary'}, lead(), cards(), figure('traffic', {
+		up: {series: facts.passed, name: 'passed', kind: 'pass'}, down: {series: facts.dropped, name: 'dropped', kind: 'drop'},
+		title: 'Packets that passed and were dropped, over time',
+		description: 'Passed packets a second grow upwards from the line, plain; dropped ones downwards, hatched. ' +
+			'The same figures are in the table at the end of the page.',
+		mark: facts.began, alarms,
+	}, 'Packets a second: passed above the line, dropped below it (hatched), on one scale.' +
+		(alarms ? ' Bars below: when an alarm was on.' : '')));
+}
+
+// ---- against another policy
+
+function sourceHead(source) {
+	return head(code(source.source), source.missed > 0 && small(`up to ${source.missed} more`));
+}
+
+function difference(of, series) {
+	const letter = of.dropped_by === 'policy' ? 'A' : 'B';
+
+	return make('tbody', {class: 'rule'},
+		row(make('th', {colspan: 4, scope: 'rowgroup'}, `Only ${letter} drops, ${of.reason}`, of.rule && [': ', code(of.rule)])),
+		row(cell('n', number(of.packets)), cell('n', bytes(of.bytes)),
+			make('td', {class: 'over', colspan: 2}, spark(series, letter === 'A' ? 'drop' : 'shadow', 'difference'))));
+}
+
+function differences(against) {
+	const shownOnes = against.differences.slice(0, report.differences.length), hidden = against.differences.length - shownOnes.length;
+
+	return [figure('difference', {
+		up: {series: report.only_policy, name: 'only A drops', kind: 'drop'}, down: {series: report.only_against, name: 'only B drops', kind: 'shadow'},
+		title: 'Packets that only one of the two policies drops, over time',
+		description: 'Upwards, hatched: what only policy A drops; downwards, dotted: what only policy B drops.',
+	}, 'Packets a second: above the line what only A drops (hatched), below it what only B drops (dotted).'),
+	table('differences', 'The rules that make the difference, most packets first.', [['n', 'Packets'], ['n', 'Bytes'], ['', 'Over time', 2]],
+		shownOnes.map((of, i) => difference(of, report.differences[i].packets))),
+	hidden > 0 && soft(`${digits(hidden)} more have fewer packets.`),
+	make('h3', {}, 'Sources'),
+	table('differing', 'The sources with which they deal differently.', [['', 'Source'], ['n', 'only A drops'], ['n', 'only B drops']],
+		make('tbody', {}, report.differing.map((source) =>
+			row(sourceHead(source), cell('n', number(source.policy.packets)), cell('n', number(source.against.packets))))))];
+}
+
+function reasonAgainst({reason: name, passes}, a, b) {
+	return (a || b) && row(head(`${passes ? '▲' : '▼'} ${name}`), cell('n', number(a)), cell('n', number(b)),
+		cell('n', a === b ? '' : b > a ? '+' : '−', number(Math.abs(b - a))));
+}
+
+function againstSection(against) {
+	const only = ['A', 'B'].map((letter, i) => {
+		const amount = [against.dropped_only_by.policy, against.dropped_only_by.against][i];
+
+		return card(`Only ${letter} drops`, 'only-' + letter, number(amount.packets), ['packets, ', bytes(amount.bytes)],
+			[`${letter} is `, make('bdi', {}, report.policies[i])], 'full');
+	});
+
+	return fill(section(['Against ', report.policies[1]], make('dl', {class: 'cards'}, only),
+		against.differences.length ? differences(against) : paragraph('Both policies pass and drop the same packets.'),
+		make('h3', {}, 'Reasons'),
+		table('reasons-against', 'Packets by reason, ▲ passed and ▼ dropped.', [['', 'Reason'], ['n', 'A'], ['n', 'B'], ['n', 'B to A']],
+			make('tbody', {}, report.reasons.map((of) =>
+				reasonAgainst(of, said.reasons[of.reason].packets, against.reasons[of.reason].packets))))), {id: 'against'}, []);
+}
+
+// ---- counts
+
+const verdictCells = (of, series, kind, title) => [cell(`n ${kind}-sum`, number(of.packets), small(bytes(of.bytes))), cell('over', spark(series, kind, title))];
+
+function rule(of) {
+	const time = of.over_time;
+
+	return make('tbody', {class: 'rule'},
+		row(make('th', {colspan: 4, scope: 'rowgroup'}, code(of.rule), of.comment && small(' # ', make('bdi', {}, of.comment)))),
+		row(verdictCells(of.dropped, time.dropped, 'drop', 'dropped'), verdictCells(of.passed, time.passed, 'pass', 'passed')),
+		of.shadow.packets > 0 && row(verdictCells(of.shadow, time.shadow, 'shadow', 'over the limit, and passed'),
+			make('td', {colspan: 2}, 'over the limit, and passed')));
+}
+
+function rules() {
+	const drawn = report.rules.filter((of) => of.over_time), hidden = report.rules.length - drawn.length;
+	const without = said.rules.length - report.rules.length;
+
+	return section('By rule',
+		table('rules', 'Those that dropped most come first.', [['n', '▼ Dropped'], ['', 'over time'], ['n', '▲ Passed'], ['', 'over time']], drawn.map(rule)),
+		hidden > 0 && soft(`${digits(hidden)} more rules had fewer packets.`), without > 0 && soft(`${plural(without, 'rule')} had no packet.`));
+}
+
+const reason = (of) => make('tr', {id: 'reason-' + of.reason}, head(of.reason, make('small', {class: 'verdict'}, of.passes ? '▲ pass' : '▼ drop')),
+	cell('n', number(sum(of.packets)), small(share(sum(of.packets), report.packets))), cell('n bytes', bytes(sum(of.bytes))),
+	cell('over', spark(of.packets, of.passes ? 'pass' : 'drop', of.reason)));
+
+const reasons = () => section('By reason', table('reasons', 'Each packet has one reason.',
+	[['', 'Reason'], ['n', 'Packets'], ['n bytes', 'Bytes'], ['', 'Over time']],
+	make('tbody', {}, [false, true].map((passes) => facts.reasons.filter((of) => of.passes === passes).map(reason)))));
+
+const overTimeTable = () => details('The figures over time',
+	table('bins', `Packets and bytes in each ${duration(bins.width_us)}; empty ones are left out.`,
+		[['', 'From'], ['n', 'Passed'], ['n', 'bytes'], ['n', 'Dropped'], ['n', 'bytes']],
+		make('tbody', {}, facts.passed.map((n, i) => (n || facts.dropped[i]) && row(head(clock(begin(i), facts.step)), cell('n', number(n)),
+			cell('n', bytes(facts.passedBytes[i])), cell('n', number(facts.dropped[i])), cell('n', bytes(facts.droppedBytes[i])))))));
+
+// ---- sources
+
+function source(of) {
+	const all = of.passed + of.dropped, bar = make('span', {});
+
+	bar.style.width = `${Math.floor(of.dropped * 100 / all)}%`;
+	return row(sourceHead(of), cell('n', number(of.dropped)),
+		cell('n', share(of.dropped, all), make('span', {class: 'bar', 'aria-hidden': true}, bar)),
+		cell('n', number(of.passed)), cell('n bytes', bytes(of.size)), cell('over seen', spanDraw(of)));
+}
+
+function sourcesTable(id, caption, list, packets) {
+	const sorted = [...list].sort((a, b) => packets(b) - packets(a) || a.source.localeCompare(b.source, 'en', {numeric: true}));
+
+	return table(id, caption, [['', 'Source'], ['n', 'Dropped'], ['n', 'lost'], ['n', 'Passed'], ['n bytes', 'Bytes'], ['', 'Seen']],
+		make('tbody', {}, sorted.slice(0, SOURCES_SHOWN).map(source)));
+}
+
+function known() {
+	if (!facts.began)
+		return null;
+	return section('Lost by sources that were there before', facts.losing.length ? [
+		sourcesTable('known', 'They sent before drops began, and lost packets: perhaps honest traffic.', facts.losing, (of) => of.dropped),
+		facts.losing.length > SOURCES_SHOWN && soft(`${digits(facts.losing.length - SOURCES_SHOWN)} more such sources lost less.`)]
+		: paragraph(facts.known.length ? 'None of the sources that were seen before drops began lost a packet.'
+			: 'No source was seen before drops began, so that none can be distinguished from the others.'));
+}
+
+const sources = () => section('Heaviest sources',
+	sourcesTable('sources', 'IPv4 by address, IPv6 by /64; those of most packets first.', facts.sources, (of) => of.passed + of.dropped),
+	soft(report.sources.missed ? `There are more than ${digits(report.sources.max)} sources. The list has each one with more than ${report.sources.missed} ` +
+		'packets; a figure may lack as many packets as stand beside the source.'
+		: `There are ${plural(facts.sources.length, 'source')} in all; the figures are exact.`));
+
+// ---- alarms
+
+function alarmsOf(side, i) {
+	const ids = ['alarms', 'alarms-against'];
+
+	return [report.alarms.length > 1 && make('h3', {}, report.policies[i]),
+		side.spans.length ? table(ids[i], 'When an alarm was on.', [['', 'Alarm'], ['', 'On'], ['', 'Off'], ['n', 'For']],
+			make('tbody', {}, side.spans.map((span) => row(head(span.alarm), cell('', clock(span.from_us, MS)),
+				cell('', span.open ? 'still on at the end' : clock(span.to_us, MS)), cell('n', wait(Math.max(span.to_us - span.from_us, 1)))))))
+			: paragraph('No alarm went on.'),
+		side.lost > 0 && soft(`${digits(side.lost)} more changes followed too closely to be shown.`)];
+}
+
+const alarms = () => report.alarms.some((side) => side.names.length) && section('Alarms', report.alarms.map(alarmsOf));
+
+// ---- the page
+
+function header() {
+	const second = (time) => new Date(Math.floor(time / MS)).toISOString().slice(0, 19) + 'Z';
+
+	return make('header', {}, make('h1', {}, document.title), report.packets
+		? soft(`${second(report.first_us)} to ${second(report.last_us)} (UTC), ${wait(report.last_us - report.first_us + 1)}: `,
+			make('span', {id: 'packets'}, number(report.packets)), ' packets, ', bytes(report.bytes))
+		: make('p', {class: 'lead calm'}, 'No packet was run.'));
+}
+
+// How the figures are meant.
+const method = () => details('How to read this page',
+	report.packets > 0 && paragraph(`Each step of a drawing is the mean of ${duration(bins.width_us)}; the first and the last one may lie in part ` +
+		'outside of the capture, and show less than there was. Small drawings have a scale of their own. Times are UTC.'),
+	paragraph(`Drops are said to begin with the first step that has ${DROPS_BEGIN_PERCENT} % of the drops of the worst one. Sources were there before ` +
+		'that were seen in the first half of the time until then: a limit lets the first packets of a flood pass, too.'),
+	paragraph('A packet that passes counts for each limit that it was held to, so that the packets of all rules may be more than those of the capture.'),
+	report.not_run > 0 && paragraph(`${report.not_run} packets were sent by a local address or passed between others, and were not run.`),
+	report.jumps > 0 && paragraph(`Time jumps ${plural(report.jumps, 'time')} in this capture; there the policy starts over without any state.`),
+	paragraph('Made by ', code('rlctl simulate --report'), '. This page needs no other file and no network.'));
+
+addEventListener('DOMContentLoaded', () => {
+	said = JSON.parse(document.getElementById('data').textContent);
+	({report} = said);
+	({bins} = report);
+	document.title = shown(`Simulation of ${report.policies[0]} on ${report.capture}`);
+	document.body.append(patterns(), header(), make('main', {}, report.packets > 0 && [factsFind(), summary(), said.against && againstSection(said.against),
+		rules(), reasons(), known(), sources(), alarms(), overTimeTable()].filter(Boolean), method()));
+});

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The member "report" of the document in a page. Times are microseconds, which the numbers of
+ * JavaScript hold exactly; a series has a number for each bin. */
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/report/page.h"
+#include "cli/simulate/simulate_against.h"
+#include "kernel/instance/instance.h"
+#include "kernel/simulation.h"
+#include "policy/names.h"
+
+/* A row with a drawing takes some kilobytes. */
+#define RULES_DRAWN       100
+#define DIFFERENCES_DRAWN 50
+#define DIFFERING_SHOWN   20
+
+static void put_number(struct json_object *object, const char *key, uint64_t n)
+{
+	json_put(object, key, json_object_new_uint64(n));
+}
+
+static void append_number(struct json_object *array, uint64_t n)
+{
+	json_append(array, json_object_new_uint64(n));
+}
+
+static void put_time(struct json_object *object, const char *key, uint64_t time_ns)
+{
+	put_number(object, key, time_ns / NS_PER_US);
+}
+
+static void put_series(struct json_object *object, const char *key, const struct record *record,
+		       const struct series *series, bool bytes)
+{
+	struct json_object *array;
+
+	if (!series)
+		return;
+	array = json_object_new_array();
+	for (size_t i = 0; i < record->timeline.count; i++)
+		append_number(array, bytes ? series->at[i].bytes : series->at[i].packets);
+	json_put(object, key, array);
+}
+
+static struct json_object *json_bins(const struct timeline *timeline)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_time(object, "first_us", timeline_begin_ns(timeline, 0));
+	put_time(object, "width_us", timeline_width_ns(timeline));
+	put_number(object, "count", timeline->count);
+	return object;
+}
+
+/* All reasons; those without a packet have no series. */
+static struct json_object *json_reasons(const struct record *record)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (int i = 0; i < RL_REASON_COUNT; i++) {
+		const struct series *series = record->sides[0].reasons[i];
+		struct json_object *object = json_object_new_object();
+
+		json_put(object, "reason", json_object_new_string(reason_rows[i].text));
+		json_put(object, "passes", json_object_new_boolean(reason_rows[i].passes));
+		put_series(object, "packets", record, series, false);
+		put_series(object, "bytes", record, series, true);
+		json_append(array, object);
+	}
+	return array;
+}
+
+/* ---- rules */
+
+struct rule_row {
+	const struct rule *rule;
+	const struct rule_series *series;
+	struct rl_amount passed, dropped, shadow;
+};
+
+static int row_compare(const void *a, const void *b)
+{
+	const struct rule_row *x = a, *y = b;
+
+	if (x->dropped.packets != y->dropped.packets)
+		return x->dropped.packets < y->dropped.packets ? 1 : -1;
+	if (x->passed.packets != y->passed.packets)
+		return x->passed.packets < y->passed.packets ? 1 : -1;
+	return (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+/* The rules with packets, those that dropped most first; the caller frees them. */
+static struct rule_row *rows_make(const struct record *record, size_t *count)
+{
+	const struct record_side *side = &record->sides[0];
+	struct rule_row *rows = calloc(side->policy->count + 1, sizeof(*rows));
+
+	if (!rows)
+		out_of_memory();
+	*count = 0;
+	for (size_t i = 0; i < side->policy->count; i++) {
+		const struct rule_series *series = &side->rules[i];
+
+		if (!series->passed && !series->dropped && !series->shadow)
+			continue;
+		rows[(*count)++] = (struct rule_row){
+			.rule = &side->policy->rules[i],
+			.series = series,
+			.passed = record_sum(record, series->passed),
+			.dropped = record_sum(record, series->dropped),
+			.shadow = record_sum(record, series->shadow),
+		};
+	}
+	qsort(rows, *count, sizeof(*rows), row_compare);
+	return rows;
+}
+
+static struct json_object *json_rule(const struct record *record, const struct rule_row *row,
+				     bool drawn)
+{
+	struct json_object *object = json_object_new_object(), *over_time;
+	struct policy_context ctx;
+	char words[RULE_TEXT_MAX];
+
+	instance_context(simulation_instance(record->sides[0].simulation), &ctx);
+	rule_format(words, row->rule, &ctx);
+	json_put(object, "rule", json_object_new_string(words));
+	json_put(object, "comment", json_object_new_string(row->rule->comment));
+	json_put(object, "passed", json_amount(&row->passed));
+	json_put(object, "dropped", json_amount(&row->dropped));
+	json_put(object, "shadow", json_amount(&row->shadow));
+	if (!drawn)
+		return object;
+	over_time = json_object_new_object();
+	put_series(over_time, "passed", record, row->series->passed, false);
+	put_series(over_time, "dropped", record, row->series->dropped, false);
+	put_series(over_time, "shadow", record, row->series->shadow, false);
+	json_put(object, "over_time", over_time);
+	return object;
+}
+
+static struct json_object *json_rules(const struct record *record)
+{
+	struct json_object *array = json_object_new_array();
+	size_t count;
+	struct rule_row *rows = rows_make(record, &count);
+
+	for (size_t i = 0; i < count; i++)
+		json_append(array, json_rule(record, &rows[i], i < RULES_DRAWN));
+	free(rows);
+	return array;
+}
+
+/* ---- sources and alarms */
+
+/* Each source of thousands as [source, dropped, passed, bytes, missed, first_us, last_us]. */
+static struct json_object *json_sources(const struct heavy *sources)
+{
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+	char text[PREFIX_TEXT_MAX];
+
+	for (const struct heavy_source *s = sources->list; s; s = s->hh.next) {
+		const struct rl_amount *passed = &s->amount[RECORD_PASSED];
+		const struct rl_amount *dropped = &s->amount[RECORD_DROPPED];
+		struct json_object *row = json_object_new_array();
+
+		heavy_print(text, sizeof(text), s);
+		json_append(row, json_object_new_string(text));
+		append_number(row, dropped->packets);
+		append_number(row, passed->packets);
+		append_number(row, dropped->bytes + passed->bytes);
+		append_number(row, s->missed);
+		append_number(row, s->first_ns / NS_PER_US);
+		append_number(row, s->last_ns / NS_PER_US);
+		json_append(list, row);
+	}
+	put_number(object, "missed", sources->missed);
+	put_number(object, "max", HEAVY_MAX);
+	json_put(object, "list", list);
+	return object;
+}
+
+static struct json_object *json_alarms(const struct alarm_record *alarms)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *names = json_object_new_array(), *spans = json_object_new_array();
+
+	for (uint32_t i = 0; i < alarms->count; i++)
+		json_append(names, json_object_new_string(alarms->seen[i].name));
+	for (size_t i = 0; i < alarms->span_count; i++) {
+		const struct alarm_span *span = &alarms->spans[i];
+		struct json_object *row = json_object_new_object();
+
+		json_put(row, "alarm", json_object_new_string(alarms->seen[span->alarm].name));
+		put_time(row, "from_us", span->from_ns);
+		put_time(row, "to_us", span->to_ns);
+		json_put(row, "open", json_object_new_boolean(span->open));
+		json_append(spans, row);
+	}
+	json_put(object, "names", names);
+	json_put(object, "spans", spans);
+	put_number(object, "lost", alarms->lost);
+	return object;
+}
+
+/* ---- against another policy */
+
+/* Beside the first of the array "differences" of -j, in its order, and the sum of all of a side. */
+static void put_differences(struct json_object *object, const struct record *record)
+{
+	struct json_object *drawn = json_object_new_array();
+	struct series only[RECORD_SIDES] = {0};
+	const struct difference **list;
+	size_t count;
+
+	list = differences_sorted(record, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *row;
+
+		for (size_t bin = 0; bin < record->timeline.count; bin++)
+			amount_add(&only[list[i]->key.side].at[bin], &list[i]->series->at[bin]);
+		if (i >= DIFFERENCES_DRAWN)
+			continue;
+		row = json_object_new_object();
+		put_series(row, "packets", record, list[i]->series, false);
+		json_append(drawn, row);
+	}
+	free(list);
+	json_put(object, "differences", drawn);
+	put_series(object, "only_policy", record, &only[0], false);
+	put_series(object, "only_against", record, &only[1], false);
+	json_put(object, "differing", json_differing(record, DIFFERING_SHOWN));
+}
+
+struct json_object *page_json(const struct page *page)
+{
+	const struct record *record = page->record;
+	struct json_object *object = json_object_new_object();
+	struct json_object *policies = json_object_new_array(), *alarms = json_object_new_array();
+
+	for (int i = 0; i < record->side_count; i++) {
+		json_append(policies, json_object_new_string(record->sides[i].name));
+		json_append(alarms, json_alarms(&record->sides[i].alarms));
+	}
+	json_put(object, "capture", json_object_new_string(page->capture));
+	json_put(object, "policies", policies);
+	put_number(object, "not_run", page->not_run);
+	put_number(object, "jumps", page->jumps);
+	put_number(object, "packets", record->packets.packets);
+	put_number(object, "bytes", record->packets.bytes);
+	put_time(object, "first_us", record->first_ns);
+	put_time(object, "last_us", record->last_ns);
+	json_put(object, "bins", json_bins(&record->timeline));
+	json_put(object, "reasons", json_reasons(record));
+	json_put(object, "rules", json_rules(record));
+	json_put(object, "sources", json_sources(&record->sources));
+	json_put(object, "alarms", alarms);
+	if (record->side_count > 1)
+		put_differences(object, record);
+	return object;
+}
