@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Packets that the machine sent are taken as they are in the capture, also where the policy has
  * dropped what it answers. Two things cannot be seen, and are guessed: a connection that began
- * before the capture is open as soon as the machine sends in it; and in FIN_WAIT2, which is no full
- * socket if the program has closed it, but is one if that has only shut down its own direction, the
- * socket is closed until the machine acknowledges more data.
+ * before the capture is open as soon as the machine sends in it; and it ends when the peer
+ * acknowledges the machine's FIN, although a program that has only shut down its own direction has
+ * a full socket until the peer closes too.
  */
 #include "watch/local_tcp.h"
 
@@ -28,13 +28,8 @@ static bool ack_fits(const struct local_tcp *tcp, const struct local_packet *p)
 
 static void syn_sent(struct local_tcp *tcp, const struct local_packet *p)
 {
-	bool answers = p->flags & TCP_ACK;
-	bool both = answers && tcp->state == LOCAL_TCP_SYN_SENT; /* SYNs crossed: SYN_RECV */
-
 	*tcp = (struct local_tcp){
-		.state = both      ? LOCAL_TCP_OPEN
-			 : answers ? LOCAL_TCP_NEW_SYN_RECV
-				   : LOCAL_TCP_SYN_SENT,
+		.state = p->flags & TCP_ACK ? LOCAL_TCP_NEW_SYN_RECV : LOCAL_TCP_SYN_SENT,
 		.syn_ns = p->time_ns,
 		.snd_una = p->seq,
 		.snd_nxt = p->seq + 1 + p->length,
@@ -65,8 +60,8 @@ static bool shows_socket(const struct local_tcp *tcp, const struct local_packet 
 		return !tcp->held;
 	case LOCAL_TCP_NEW_SYN_RECV:
 		return !tcp->held && (!bare || p->ack != tcp->rcv_nxt);
-	case LOCAL_TCP_CLOSED:
-		return p->length;
+	case LOCAL_TCP_CLOSED: /* new data, not what is sent again */
+		return p->length && is_before(tcp->snd_nxt, p->seq + p->length);
 	}
 	return false;
 }
@@ -75,23 +70,6 @@ static void fin_check(struct local_tcp *tcp)
 {
 	if (tcp->peer_fin_seen && tcp->rcv_nxt == tcp->peer_fin)
 		tcp->fin_received = true;
-}
-
-/* All FINs are there and acknowledged: closed, or TIME_WAIT. */
-static void end_check(struct local_tcp *tcp)
-{
-	if (tcp->fin_received && tcp->fin_acked)
-		tcp->state = LOCAL_TCP_CLOSED;
-}
-
-/* The machine has received what is before `ack`. */
-static void received_note(struct local_tcp *tcp, uint32_t ack)
-{
-	if (is_before(tcp->rcv_nxt, ack))
-		tcp->rcv_nxt = ack;
-	fin_check(tcp);
-	if (tcp->fin_acked && !tcp->fin_received && is_before(tcp->rcv_at_fin, ack))
-		tcp->half_closed = true;
 }
 
 static void segment_sent(struct local_tcp *tcp, const struct local_packet *p)
@@ -103,9 +81,10 @@ static void segment_sent(struct local_tcp *tcp, const struct local_packet *p)
 		tcp->snd_nxt = end;
 	if (tcp->state != LOCAL_TCP_OPEN)
 		return;
-	received_note(tcp, p->ack);
+	if (is_before(tcp->rcv_nxt, p->ack))
+		tcp->rcv_nxt = p->ack;
+	fin_check(tcp);
 	tcp->fin_sent |= fin;
-	end_check(tcp);
 }
 
 void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p)
@@ -188,11 +167,10 @@ static void segment_arrived(struct local_tcp *tcp, const struct local_packet *p)
 	if (in_order)
 		tcp->rcv_nxt = end;
 	fin_check(tcp);
-	if (tcp->fin_sent && !tcp->fin_acked && p->flags & TCP_ACK && p->ack == tcp->snd_nxt) {
-		tcp->fin_acked = true;
-		tcp->rcv_at_fin = tcp->rcv_nxt;
-	}
-	end_check(tcp);
+	if (!tcp->fin_sent || !(p->flags & TCP_ACK) || p->ack != tcp->snd_nxt)
+		return;
+	tcp->state = LOCAL_TCP_CLOSED;
+	tcp->guessed |= !tcp->fin_received;
 }
 
 void local_tcp_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed)
@@ -209,7 +187,6 @@ void local_tcp_arrived(struct local_tcp *tcp, const struct local_packet *p, bool
 
 struct local_proof local_tcp_proof(const struct local_tcp *tcp, uint64_t now_ns)
 {
-	bool closed_early = tcp->fin_acked && !tcp->half_closed; /* FIN_WAIT2 */
 	struct local_proof proof = {.certainty = tcp->guessed ? LOCAL_GUESSED : LOCAL_KNOWN};
 
 	switch (tcp->state) {
@@ -220,9 +197,7 @@ struct local_proof local_tcp_proof(const struct local_tcp *tcp, uint64_t now_ns)
 		proof.established = now_ns < tcp->syn_ns + SYN_WAIT_NS;
 		break;
 	case LOCAL_TCP_OPEN:
-		proof.established = !closed_early;
-		if (closed_early)
-			proof.certainty = LOCAL_GUESSED;
+		proof.established = true;
 		break;
 	}
 	return proof;

@@ -20,22 +20,19 @@ enum local_tcp_state {
 	LOCAL_TCP_SYN_SENT,
 	LOCAL_TCP_NEW_SYN_RECV,
 	LOCAL_TCP_OPEN,
-	LOCAL_TCP_CLOSED, /* or TIME_WAIT */
+	LOCAL_TCP_CLOSED, /* or TIME_WAIT, or FIN_WAIT2 */
 };
 
 struct local_tcp {
 	uint64_t syn_ns; /* of the latest SYN that was sent */
 	uint32_t snd_una, snd_nxt, rcv_nxt;
-	uint32_t peer_fin;   /* the sequence number behind the peer's FIN */
-	uint32_t rcv_at_fin; /* rcv_nxt when the machine's FIN was acknowledged */
-	uint8_t state;       /* enum local_tcp_state */
-	bool guessed;        /* its beginning is not in the capture */
-	bool held;           /* the policy has dropped the packet that would have opened it */
+	uint32_t peer_fin; /* the sequence number behind the peer's FIN */
+	uint8_t state;     /* enum local_tcp_state */
+	bool guessed;      /* its beginning is not in the capture, or its end cannot be seen */
+	bool held;         /* the policy has dropped the packet that would have opened it */
 	bool peer_fin_seen;
 	bool fin_received; /* CLOSE_WAIT, LAST_ACK, CLOSING */
 	bool fin_sent;     /* FIN_WAIT1, LAST_ACK, CLOSING */
-	bool fin_acked;    /* FIN_WAIT2 */
-	bool half_closed;  /* FIN_WAIT2, and the socket still takes data */
 };
 
 void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p);
