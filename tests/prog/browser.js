@@ -124,5 +124,5 @@ const facts = () => ({
 	figures: [...document.querySelectorAll('svg[role=img]')].filter((e) => !e.getAttribute('aria-label')).length,
 	captions: [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length,
 	headings: document.querySelectorAll('h1').length,
-	text: document.body.textContent,
+	text: document.body.innerText,
 });
