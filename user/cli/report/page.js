@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Draws the page from the document in it: that of `simulate -j`, and what page_data.c adds as its member "report". Times are
+// Draws the page from the document in it: that of `simulate -j`, and what page_json.c adds as its member "report". Times are
 // microseconds, since 1970 where they are no durations. Text gets into the page as text alone, never as HTML.
 'use strict';
 
@@ -7,7 +7,6 @@ const MS = 1000, SECOND = 1000 * MS, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, D
 // Drops begin with the first step that has so many per cent of the drops of the worst one: single packets over a limit are no attack.
 const DROPS_BEGIN_PERCENT = 10;
 const SOURCES_SHOWN = 20;
-const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36;
 
 // ---- text and elements
 
@@ -144,156 +143,6 @@ function factsFind() {
 	facts.knownAll = facts.knownDropped + sum(facts.known.map((of) => of.passed));
 	facts.losing = facts.known.filter((of) => of.dropped);
 	facts.stopper = stopper();
-}
-
-// ---- drawings over time
-
-const patterns = () => draw('svg', {class: 'defs', width: 0, height: 0, 'aria-hidden': true}, draw('defs', {},
-	[['hatch', 6, draw('rect', {class: 'stroke', width: 3, height: 6})],
-		['cross', 6, draw('path', {class: 'lines', d: 'M0 0L6 6M6 0L0 6'})],
-		['dots', 5, draw('circle', {class: 'stroke', cx: 2, cy: 2, r: 1.4})]].map(([id, side, shape]) =>
-		draw('pattern', {id, width: side, height: side, patternUnits: 'userSpaceOnUse', ...(id === 'hatch' && {patternTransform: 'rotate(45)'})},
-			draw('rect', {class: 'ground', width: side, height: side}), shape))));
-
-// A bar that is not empty is seen: at least one unit.
-function steps(series, top, width, height, line, down) {
-	let path = `M0 ${tenth(line)}`, before = line;
-
-	series.forEach((n, i) => {
-		const length = n ? Math.max(n * height / top, 1) : 0, y = tenth(down ? line + length : line - length);
-
-		if (y !== before)
-			path += `H${tenth(i * width / bins.count)}V${y}`;
-		before = y;
-	});
-	return path + `H${width}V${tenth(line)}Z`;
-}
-
-// 1, 2 or 5 times a power of ten, of which no more than `parts` are in `top`.
-function roundStep(top, parts) {
-	for (let power = 1; ; power *= 10)
-		for (const factor of [1, 2, 5])
-			if (top < (parts + 1) * power * factor)
-				return power * factor;
-}
-
-function timeStep(span, parts) {
-	const factors = [[MS, [1, 2, 5, 10, 20, 50, 100, 200, 500]], [SECOND, [1, 2, 5, 10, 15, 30]], [MINUTE, [1, 2, 5, 10, 15, 30]],
-		[HOUR, [1, 2, 3, 6, 12]], [DAY, [1, 2, 7, 14, 28, 91, 365, 3650]]];
-
-	return factors.flatMap(([unit, list]) => list.map((n) => n * unit)).find((step) => span < (parts + 1) * step) || Math.floor(span / parts) + 1;
-}
-
-function xOf(plot, time) {
-	const from = begin(0), to = begin(bins.count);
-
-	return tenth((Math.min(Math.max(time, from), to) - from) / (to - from) * plot.width);
-}
-
-// A word beside x, on the side where there is more room.
-function label(plot, x, y, text) {
-	const left = x > plot.width / 2;
-
-	return draw('text', {class: 'name', x: left && x > 5 ? x - 5 : x + 5, y, ...(left && {'text-anchor': 'end'})}, text);
-}
-
-// Steps are of packets in a bin; what is printed are packets a second.
-function scale(plot, down) {
-	const top = down ? plot.topDown : plot.topUp, step = roundStep(Math.max(plot.topUp, plot.topDown), 3);
-	const height = down ? PLOT_TOP + PLOT_HEIGHT - plot.line : plot.line - PLOT_TOP, lines = [];
-
-	for (let n = step; n <= top; n += step) {
-		const y = Math.floor(plot.line + (down ? 1 : -1) * n * height / top);
-
-		lines.push(draw('path', {class: 'grid', d: `M0 ${y}H${plot.width}`}),
-			draw('text', {class: 'scale', x: 4, y: down ? y - 4 : y + 13}, rate(n, bins.width_us)));
-	}
-	return lines;
-}
-
-function axis(plot) {
-	const step = timeStep(begin(bins.count) - begin(0), plot.narrow ? 3 : 7), margin = plot.narrow ? 20 : 30, bottom = PLOT_TOP + PLOT_HEIGHT, lines = [];
-
-	for (let time = Math.ceil(begin(0) / step) * step; time <= begin(bins.count); time += step) {
-		const x = xOf(plot, time);
-
-		lines.push(draw('path', {class: 'grid', d: `M${x} ${PLOT_TOP}V${bottom + 4}`}));
-		if (x >= margin && x + margin <= plot.width)
-			lines.push(draw('text', {class: 'scale', 'text-anchor': 'middle', x, y: bottom + 17}, clock(time, step)));
-	}
-	return lines;
-}
-
-// "dropped, at most 1,234/s" beside the peak.
-function peakLabel(plot, down) {
-	const {series, name} = down ? plot.down : plot.up, at = peak(series);
-
-	return label(plot, xOf(plot, begin(at)), down ? PLOT_TOP + PLOT_HEIGHT - 6 : PLOT_TOP + 12,
-		`${down ? '▼' : '▲'} ${name}, at most ${rate(series[at], bins.width_us)}`);
-}
-
-function mark(plot) {
-	const x = xOf(plot, plot.mark), middle = PLOT_TOP + PLOT_HEIGHT / 2;
-
-	return plot.mark && [draw('path', {class: 'mark', d: `M${x} ${PLOT_TOP}V${PLOT_TOP + PLOT_HEIGHT}`}),
-		label(plot, x, plot.line > middle ? plot.line - 24 : plot.line + 30, 'drops begin')];
-}
-
-// Each bin under the pointer says its figures.
-function pointed(plot) {
-	const {up, down} = plot, step = Math.min(bins.width_us, SECOND);
-
-	return up.series.map((n, i) => (n || down.series[i]) && draw('rect',
-		{class: 'bin', x: tenth(i * plot.width / bins.count), y: PLOT_TOP, height: PLOT_HEIGHT, width: tenth(plot.width / bins.count)},
-		draw('title', {}, `${clock(begin(i), step)}: ${up.name} ${rate(n, bins.width_us)}, ${down.name} ${rate(down.series[i], bins.width_us)}`)));
-}
-
-function lane(plot, name, alarm) {
-	const y = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + alarm * LANE_HEIGHT, spans = plot.alarms.spans.filter((span) => span.alarm === name);
-
-	return [draw('text', {class: 'name', x: 4, y: y + 13}, `alarm ${name}${spans.length ? '' : ': never on'}`),
-		draw('path', {class: 'lane', d: `M0 ${y + LANE_HEIGHT - 4}H${plot.width}`}),
-		spans.map((span) => draw('rect', {class: 'alarm', x: xOf(plot, span.from_us), y: y + LANE_HEIGHT - 4 - LANE_BAR, height: LANE_BAR,
-			width: Math.max(tenth(xOf(plot, span.to_us) - xOf(plot, span.from_us)), 2)},
-			draw('title', {}, `on from ${clock(span.from_us, MS)} to ${span.open ? 'the end' : clock(span.to_us, MS)}`)))];
-}
-
-// Both directions have one scale.
-function plotDraw(chart, narrow) {
-	const plot = {...chart, narrow, width: narrow ? 340 : 960, topUp: Math.max(...chart.up.series), topDown: Math.max(...chart.down.series)};
-	const names = plot.alarms ? plot.alarms.names : [], height = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + names.length * LANE_HEIGHT;
-
-	plot.line = PLOT_TOP + Math.floor(PLOT_HEIGHT * plot.topUp / (plot.topUp + plot.topDown || 1));
-	return draw('svg', {class: narrow ? 'narrow' : 'wide', viewBox: `0 0 ${plot.width} ${height}`, role: 'img', 'aria-label': plot.title},
-		draw('title', {}, plot.title), draw('desc', {}, plot.description), axis(plot),
-		draw('path', {class: plot.up.kind, d: steps(plot.up.series, plot.topUp, plot.width, plot.line - PLOT_TOP, plot.line)}),
-		draw('path', {class: plot.down.kind, d: steps(plot.down.series, plot.topDown, plot.width, PLOT_TOP + PLOT_HEIGHT - plot.line, plot.line, true)}),
-		scale(plot, false), scale(plot, true), draw('path', {class: 'zero', d: `M0 ${plot.line}H${plot.width}`}),
-		mark(plot), peakLabel(plot, false), peakLabel(plot, true), names.map((name, i) => lane(plot, name, i)), !narrow && pointed(plot));
-}
-
-// For a wide screen and for a narrow one; the style sheet shows one of them.
-const figure = (id, chart, caption) => make('figure', {id}, plotDraw(chart, false), plotDraw(chart, true), make('figcaption', {}, caption));
-
-// A small drawing of its own scale.
-function spark(series, kind, title) {
-	if (!series || !sum(series))
-		return make('span', {class: 'none'}, 'none');
-	const most = rate(Math.max(...series), bins.width_us), line = SPARK_HEIGHT - 1;
-	return [draw('svg', {class: 'spark', viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, preserveAspectRatio: 'none', role: 'img',
-		'aria-label': `${title} over time, at most ${most}`},
-		draw('path', {class: kind, d: steps(series, Math.max(...series), SPARK_WIDTH, line - 1, line)}),
-		draw('path', {class: 'zero', d: `M0 ${line}H${SPARK_WIDTH}`})), small(`at most ${most}`)];
-}
-
-// When a source was there: a bar in the span of the capture.
-function spanDraw(source) {
-	const plot = {width: SPARK_WIDTH}, from = xOf(plot, source.first_us), to = xOf(plot, source.last_us);
-	const [first, last] = [clock(source.first_us, facts.step), clock(source.last_us, facts.step)];
-
-	return [draw('svg', {class: 'spark thin', viewBox: `0 0 ${SPARK_WIDTH} 10`, preserveAspectRatio: 'none', role: 'img',
-		'aria-label': `seen from ${first} to ${last}`}, draw('path', {class: 'zero', d: `M0 5H${SPARK_WIDTH}`}),
-		draw('rect', {class: 'span', x: from, y: 1, width: Math.max(tenth(to - from), 2), height: 8})), small(`${first} to ${last}`)];
 }
 
 // ---- the summary: when drops began, which rule stopped it, what was lost
