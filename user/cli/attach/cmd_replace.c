@@ -10,8 +10,8 @@
 #include "kernel/attach/mode.h"
 #include "kernel/attach/replace.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/hooks.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
 #include "kernel/state/stats.h"
 
 /* An option of attach and the instance's value. */

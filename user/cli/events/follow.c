@@ -15,7 +15,7 @@
 #include "cli/events/watched_drops.h"
 #include "cli/events/watched_round.h"
 #include "cli/output/output.h"
-#include "kernel/instance/choose.h"
+#include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"
 
 #define ROUND_MS 100
@@ -83,34 +83,23 @@ static void instance_add(struct follower *f, const char *path, const char *devic
 		attached_tell(w);
 }
 
-static void instances_list(struct follower *f, const struct pin_list *list)
-{
-	for (int i = 0; i < list->count; i++) {
-		char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
-		struct watched *w;
-		enum rl_hook hook;
-
-		if (!pins_match(f->target, list, list->entries[i]->d_name, device, &hook) ||
-		    pins_path(list->root, device, hook, path))
-			continue;
-		w = watched_find(f, path);
-		if (w)
-			w->seen = true;
-		else
-			instance_add(f, path, device, hook);
-	}
-}
-
 static int instances_find(struct follower *f)
 {
-	struct pin_list list = {0};
-	int ret = pins_list(f->target, &list);
+	struct places places;
+	int ret = places_list(f->target, &places);
 
 	for (struct watched *w = f->list; w; w = w->next)
 		w->seen = false;
-	if (!ret)
-		instances_list(f, &list);
-	pins_list_clear(&list);
+	for (size_t i = 0; i < places.count; i++) {
+		const struct pinned *at = &places.items[i];
+		struct watched *w = watched_find(f, at->path);
+
+		if (w)
+			w->seen = true;
+		else
+			instance_add(f, at->path, at->device, at->hook);
+	}
+	places_clear(&places);
 	if (!ret && !f->list && !f->waits)
 		note("events: nothing is attached%s%s: waiting", f->target->device ? " to " : "",
 		     f->target->device ? f->target->device : "");

@@ -16,7 +16,6 @@
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/hooks.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"

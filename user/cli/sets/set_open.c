@@ -9,7 +9,6 @@
 #include "base/hint.h"
 #include "base/message.h"
 #include "cli/output/output.h"
-#include "kernel/instance/choose.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/policy/policy_read.h"
@@ -73,53 +72,21 @@ static int report_unknown(const char *device, const char *name,
 
 /* ---- which instances */
 
-static void target_add(struct set_targets *targets, const struct target *like,
-		       const struct place *place)
-{
-	struct target *items =
-		reallocarray(targets->items, targets->count + 1, sizeof(*targets->items));
-
-	if (!items)
-		out_of_memory();
-	targets->items = items;
-	items[targets->count] = *like;
-	items[targets->count].many = false;
-	if (place) {
-		items[targets->count].device = strdup(place->device);
-		items[targets->count].hook = place->hook;
-	} else if (like->device) {
-		items[targets->count].device = strdup(like->device);
-	}
-	if (like->device && !items[targets->count].device)
-		out_of_memory();
-	targets->count++;
-}
-
 void set_targets_clear(struct set_targets *targets)
 {
-	for (size_t i = 0; i < targets->count; i++)
-		free((char *)targets->items[i].device);
 	free(targets->items);
+	places_clear(&targets->places);
 	*targets = (struct set_targets){0};
 }
 
-/* Are there several devices with pins? Silent. */
+/* Are there several devices with pins? */
 static bool has_several(const struct target *target)
 {
-	char first[IF_NAMESIZE] = "", device[IF_NAMESIZE];
-	struct pin_list list = {0};
-	bool several = false;
-	enum rl_hook hook;
+	struct places places;
+	bool several = !places_list(target, &places) && places.count &&
+		       strcmp(places.items[0].device, places.items[places.count - 1].device) != 0;
 
-	if (pins_list(target, &list))
-		return false;
-	for (int i = 0; !several && i < list.count; i++) {
-		if (!pins_match(target, &list, list.entries[i]->d_name, device, &hook))
-			continue;
-		several = first[0] && strcmp(first, device) != 0;
-		memcpy(first, device, sizeof(first));
-	}
-	pins_list_clear(&list);
+	places_clear(&places);
 	return several;
 }
 
@@ -154,17 +121,12 @@ static int targets_keep(struct set_targets *targets, const char *name)
 
 		if (rc < 0)
 			return rc;
-		if (rc) {
-			struct target found = targets->items[i];
-
-			targets->items[i] = targets->items[kept];
-			targets->items[kept++] = found;
-		}
+		if (rc)
+			targets->items[kept++] = targets->items[i];
 	}
 	if (!kept)
 		return report_unknown("every attached device", name, all);
-	while (targets->count > kept)
-		free((char *)targets->items[--targets->count].device);
+	targets->count = kept;
 	return 0;
 }
 
@@ -172,27 +134,27 @@ int set_targets_choose(const struct command *command, const char *name, struct s
 {
 	struct target target = command->target;
 	bool by_name = !target.device && has_several(&target);
-	struct places places = {0};
-	int rc;
+	int rc = 0;
 
-	*out = (struct set_targets){0};
-	if (!by_name && !(target.device && selection_is_many(target.device))) {
-		target_add(out, &target, NULL);
-		return 0;
-	}
+	*out = (struct set_targets){.count = 1};
 	if (by_name)
 		target.device = SELECTION_ALL;
-	target.many = true;
-	rc = places_choose(&target, &places);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < places.count; i++)
-		target_add(out, &target, &places.items[i]);
-	out->many = places.many && !by_name;
-	places_clear(&places);
+	target.many = target.device && selection_is_many(target.device);
+	if (target.many) {
+		rc = places_choose(&target, &out->places);
+		if (rc)
+			return rc;
+		out->count = out->places.count;
+	}
+	out->items = calloc(out->count, sizeof(*out->items));
+	if (!out->items)
+		out_of_memory();
+	out->items[0] = target;
+	for (size_t i = 0; i < out->places.count; i++)
+		out->items[i] = target_of(&target, &out->places.items[i]);
 	if (by_name && name)
 		rc = targets_keep(out, name);
-	out->many = out->many || out->count > 1;
+	out->many = (out->places.many && !by_name) || out->count > 1;
 	if (rc)
 		set_targets_clear(out);
 	return rc;

@@ -4,6 +4,7 @@
 
 #include "cli/cmd.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
 #include "kernel/sets/sets.h"
 
 /* A set whose members are open. */
@@ -23,7 +24,8 @@ int set_name_check(const char *name);
 struct set_targets {
 	struct target *items;
 	size_t count;
-	bool many; /* answers say of which device they are */
+	struct places places; /* has the devices' names */
+	bool many;            /* answers say of which device they are */
 };
 int set_targets_choose(const struct command *command, const char *name, struct set_targets *out);
 void set_targets_clear(struct set_targets *targets);

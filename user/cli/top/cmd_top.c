@@ -16,7 +16,6 @@
 #include "cli/output/output.h"
 #include "cli/top/snapshot.h"
 #include "cli/top/top.h"
-#include "kernel/instance/choose.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
@@ -121,25 +120,19 @@ static int run_one(const struct command *command, void *arg)
 static int run_live(const struct command *command, struct run *run)
 {
 	struct command one = *command;
-	struct places places = {0};
-	size_t i = 0;
+	struct places places;
 	int ret;
 
 	if (!one.target.device)
 		one.target.device = SELECTION_ALL;
 	ret = places_choose(&one.target, &places);
-	one.target.many = false;
 	run->has_next = places.count > 1;
-	do {
-		if (!ret && places.count) {
-			one.target.device = places.items[i].device;
-			one.target.hook = places.items[i].hook;
-		}
+	run->next = true;
+	for (size_t i = 0; !ret && run->next; i = (i + 1) % places.count) {
+		one.target = target_of(&one.target, &places.items[i]);
 		run->next = false;
-		if (!ret)
-			ret = run_one(&one, run);
-		i = places.count ? (i + 1) % places.count : 0;
-	} while (!ret && run->next);
+		ret = run_one(&one, run);
+	}
 	places_clear(&places);
 	return ret;
 }

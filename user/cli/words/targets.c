@@ -10,7 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/choose.h"
+#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 
 struct run {
@@ -23,12 +23,9 @@ struct run {
 
 static int run_one(const struct run *run, size_t i, enum phase phase)
 {
-	const struct place *place = &run->places.items[i];
 	struct command one = *run->command;
 
-	one.target.device = place->device;
-	one.target.hook = place->hook;
-	one.target.many = false;
+	one.target = target_of(&one.target, &run->places.items[i]);
 	one.phase = phase;
 	one.documents = run->documents;
 	return run->run(&one, run->arg);
@@ -56,7 +53,7 @@ static int run_all(const struct command *command, targets_fn run, void *arg,
 /* ---- reading */
 
 /* A comment in the language of policies, so that `apply` reads what `show` prints. */
-static void heading_print(const struct place *place, bool first)
+static void heading_print(const struct pinned *place, bool first)
 {
 	char *device = text_shown(place->device);
 

@@ -33,11 +33,10 @@
 #include "kernel/instance/find.h"
 #include "kernel/instance/gc.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/hooks.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
-#include "kernel/instance/rename.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/report.h"
@@ -376,40 +375,35 @@ static void rest_note(const char *root, const char *device, int ret)
 	}
 }
 
-/* Pins whose program runs elsewhere are the only way to it. */
-static int here_check(const char *root, const char *path, const char *device, enum rl_hook hook)
-{
-	if (instance_is_attached(root, device, hook) || !instance_is_elsewhere(path))
-		return 0;
-	return report_elsewhere(device, hook);
-}
-
 int instance_detach(const struct target *target)
 {
-	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	char root[INSTANCE_PATH_MAX];
 	int lock, ret = pins_root_follow(target->bpffs, false, root);
-	enum rl_hook hook;
+	struct places places;
+	struct pinned at;
 
 	if (ret)
 		return ret;
 	pins_gc(root);
-	ret = hook_choose(root, target, &hook);
-	if (!ret)
-		ret = pins_path(root, target->device, hook, path);
+	ret = places_choose(target, &places);
 	if (ret)
 		return ret;
-	lock = pins_lock(path, false);
+	at = places.items[0];
+	places_clear(&places);
+	lock = pins_lock(at.path, false);
 	if (lock < 0)
-		return report_open_error(target->device, hook, lock);
-	ret = here_check(root, path, target->device, hook);
+		return report_open_error(at.device, at.hook, lock);
+	/* Pins whose program runs elsewhere are the only way to it. */
+	if (!instance_is_attached(at.path, at.device, at.hook) && instance_is_elsewhere(at.path))
+		ret = report_elsewhere(at.device, at.hook);
 	if (!ret)
-		ret = instance_program_detach(path, target->device, hook);
+		ret = instance_program_detach(at.path, at.device, at.hook);
 	if (!ret)
-		ret = instance_teardown(path, target->device, hook);
+		ret = instance_teardown(at.path, at.device, at.hook);
 	pins_unlock(lock);
 	if (target->hook < 0) {
-		hooks_clear(root, target->device, hook);
-		rest_note(root, target->device, ret);
+		hooks_clear(root, at.device, at.hook);
+		rest_note(root, at.device, ret);
 	}
 	return ret;
 }

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -24,15 +25,14 @@ static bool program_has(uint32_t program, const char *path)
 
 static bool folder_pins_find(const char *root, uint32_t program, char out[INSTANCE_PATH_MAX])
 {
-	char device[IF_NAMESIZE];
-	struct dirent *entry;
-	enum rl_hook hook;
+	struct pinned at;
 	bool found = false;
 	DIR *dir = opendir(root);
 
-	while (dir && !found && (entry = readdir(dir)))
-		found = pins_name_split(entry->d_name, device, &hook) &&
-			!pins_path(root, device, hook, out) && program_has(program, out);
+	while (dir && !found && pins_next(dir, root, &at))
+		found = program_has(program, at.path);
+	if (found)
+		memcpy(out, at.path, sizeof(at.path));
 	if (dir)
 		closedir(dir);
 	return found;

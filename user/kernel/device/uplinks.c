@@ -81,17 +81,14 @@ static bool uplinks_seen(struct uplinks *uplinks, int ifindex)
 
 static void others_take(struct uplinks *uplinks, const char *root)
 {
-	char path[INSTANCE_PATH_MAX], device[IF_NAMESIZE];
-	struct dirent *entry;
-	enum rl_hook hook;
+	struct pinned other;
 	DIR *dir;
 
 	if (pins_dir_open(root, &dir))
 		return;
-	while ((entry = readdir(dir)))
-		if (pins_name_split(entry->d_name, device, &hook) &&
-		    !pins_path(root, device, hook, path) && asked_is_there(path, device))
-			uplinks_seen(uplinks, (int)if_nametoindex(device));
+	while (pins_next(dir, root, &other))
+		if (asked_is_there(other.path, other.device))
+			uplinks_seen(uplinks, (int)if_nametoindex(other.device));
 	closedir(dir);
 }
 

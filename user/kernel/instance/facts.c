@@ -17,9 +17,9 @@
 #include "kernel/attach/tc.h"
 #include "kernel/attach/tcx.h"
 #include "kernel/device/device.h"
+#include "kernel/instance/find.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
-#include "kernel/instance/rename.h"
 #include "kernel/maps/map.h"
 #include "rlctl.skel.h"
 

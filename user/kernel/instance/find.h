@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds the program of an instance on its device. */
+/* Finds the program of an instance on its device, also after the device was renamed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/instance/instance.h"
@@ -23,3 +24,9 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out);
 /* -ENOENT also if another instance has replaced this one. */
 int instance_program_find(const struct instance *instance, struct device_program *out);
+
+/* Is the program of these pins attached? True if that cannot be determined. */
+bool instance_is_attached(const char *path, const char *device, enum rl_hook hook);
+
+/* As pins_root, and renames the pins of renamed devices, with a note for each. Reports. */
+int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);

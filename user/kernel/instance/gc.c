@@ -20,7 +20,9 @@
 #include <bpf/bpf.h>
 
 #include "base/privilege.h"
+#include "kernel/attach/companion.h"
 #include "kernel/attach/program.h"
+#include "kernel/attach/qdisc.h"
 #include "kernel/attach/stale_dispatchers.h"
 #include "kernel/attach/tcx.h"
 #include "kernel/instance/bpffs.h"
@@ -29,7 +31,6 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/liveness.h"
 #include "kernel/instance/pins.h"
-#include "kernel/instance/rename.h"
 #include "kernel/maps/map.h"
 
 #define UNLOAD_WAIT_US 10000 /* a program is freed an RCU grace period after its pin */
@@ -149,6 +150,59 @@ void pins_gc(const char *root)
 	liveness_close(&liveness);
 }
 
+/* ---- pins of detached instances: a deleted device leaves them, and a new one may get its name */
+
+/* Removes the pins last, so that a failed detach can be repeated. Holds the lock of all hooks, so
+ * that an instance that takes over clsact will remove it. */
+int instance_clean(const char *root, const char *path, const char *device)
+{
+	struct instance instance;
+	int lock = pins_lock_all(root, LOCK_WAIT_MS), ret;
+
+	if (lock < 0)
+		return lock;
+	ret = instance_open_path(path, device, true, &instance);
+	if (!ret) {
+		if (instance.info.companion)
+			ret = companion_remove(&instance);
+		if (!ret)
+			ret = qdiscs_restore(root, device, &instance.info);
+		instance_close(&instance);
+	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
+		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */
+	}
+	stale_dispatchers_remove(path);
+	if (!ret)
+		ret = pins_clear(path);
+	pins_unlock(lock);
+	return ret;
+}
+
+/* Locked, as an attach or a detach may be in progress. */
+static void detached_clear(const char *root, const char *path, const char *device,
+			   enum rl_hook hook)
+{
+	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
+
+	if (lock < 0)
+		return;
+	if (!instance_is_attached(path, device, hook) && !instance_is_elsewhere(path) &&
+	    !instance_clean(root, path, device))
+		pins_remove(path);
+	group_way_close(root);
+	pins_unlock(lock);
+}
+
+void hooks_clear(const char *root, const char *device, enum rl_hook except)
+{
+	char path[INSTANCE_PATH_MAX];
+
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
+		if (hook != (int)except && !pins_path(root, device, hook, path) &&
+		    !instance_is_attached(path, device, hook))
+			detached_clear(root, path, device, hook);
+}
+
 /* ---- for doctor */
 
 struct leftovers {
@@ -184,22 +238,17 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 /* Visits the unused instances in a namespace's directory; netns is NULL for this one. */
 static void leftovers_in(const char *folder, const char *netns, struct leftovers *left)
 {
-	char path[2 * INSTANCE_PATH_MAX], device[IF_NAMESIZE];
-	struct dirent *entry;
-	enum rl_hook hook;
 	DIR *dir = opendir(folder);
+	struct pinned at;
 
-	while (dir && (entry = readdir(dir))) {
-		if (!pins_name_split(entry->d_name, device, &hook) ||
-		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >=
-			    INSTANCE_PATH_MAX ||
-		    is_busy(path))
+	while (dir && pins_next(dir, folder, &at)) {
+		if (is_busy(at.path))
 			continue;
-		if (!netns && is_left_over(path, device, hook))
-			left->visit(path, device, hook, left->arg);
-		else if (netns && is_unused(&left->liveness, path) &&
+		if (!netns && is_left_over(at.path, at.device, at.hook))
+			left->visit(at.path, at.device, at.hook, left->arg);
+		else if (netns && is_unused(&left->liveness, at.path) &&
 			 is_of_gone_netns(&left->liveness, netns))
-			left->visit(path, NULL, hook, left->arg);
+			left->visit(at.path, NULL, at.hook, left->arg);
 	}
 	if (dir)
 		closedir(dir);

@@ -12,6 +12,54 @@
 #include "kernel/maps/map.h"
 #include "policy/policy.h"
 
+void maps_close(struct instance_maps *maps)
+{
+#define CLOSE_ONE(name)            \
+	if (maps->name >= 0)       \
+		close(maps->name); \
+	maps->name = -1;
+	INSTANCE_MAPS(CLOSE_ONE)
+#undef CLOSE_ONE
+}
+
+/* Readers map the hot table, which the kernel allows only for writable descriptors: open it
+ * writable if permitted, and map it read-only. */
+static int hot_pin_open(int folder)
+{
+	int fd = pin_open(folder, "hot", true);
+
+	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
+}
+
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
+{
+	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
+	struct instance_maps maps;
+
+#define OPEN_NONE(name) maps.name = -1;
+	INSTANCE_MAPS(OPEN_NONE)
+#undef OPEN_NONE
+#define OPEN_ONE(name)                                      \
+	if (!ret && wanted & INSTANCE_MAP_BIT(name)) {      \
+		maps.name = pin_open(folder, #name, write); \
+		ret = maps.name < 0 ? maps.name : 0;        \
+	}
+	INSTANCE_MAPS(OPEN_ONE)
+#undef OPEN_ONE
+	if (!ret && !write && maps.hot >= 0) {
+		close(maps.hot);
+		ret = maps.hot = hot_pin_open(folder);
+		ret = ret < 0 ? ret : 0;
+	}
+	if (folder >= 0)
+		close(folder);
+	if (ret)
+		maps_close(&maps);
+	else
+		*out = maps;
+	return ret;
+}
+
 void instance_context(const struct instance *instance, struct policy_context *out)
 {
 	*out = (struct policy_context){.mtu = instance->info.mtu,

@@ -88,3 +88,8 @@ int instance_open_path(const char *path, const char *device, bool write, struct 
 /* The same with some of its maps: INSTANCE_MAP_BITs, `instance` among them. */
 int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
 		       struct instance *out);
+
+/* Opens these maps pinned at path (INSTANCE_MAP_BITs), read-only unless `write`; the others are -1.
+ * -ENOENT without a report if one is missing. */
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out);
+void maps_close(struct instance_maps *maps);

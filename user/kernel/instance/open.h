@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Lists instances and opens the one that a target names. */
+/* Lists the instances that have pins, chooses those that a target names, and opens them. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
 #include "rlctl_abi.h"
+
+/* In order of device. */
+struct places {
+	struct pinned *items;
+	size_t count;
+	bool many; /* the target selects by a list, a pattern or `all` */
+};
+
+/* All that the target selects in this network namespace, attached or not. Reports. */
+int places_list(const struct target *target, struct places *out);
+/* One instance for each device that the target selects: at the target's hook, else at xdp, else at
+ * the only one. If the target names one device or none, there is one place, whose program may no
+ * longer be attached. Reports. */
+int places_choose(const struct target *target, struct places *out);
+void places_clear(struct places *places);
+
+/* One of them, as a target like that which chose it. */
+static inline struct target target_of(const struct target *like, const struct pinned *at)
+{
+	return (struct target){.bpffs = like->bpffs, .device = at->device, .hook = at->hook};
+}
+
+/* The hooks of target->device that have an attached instance of any version, as bits; if none has,
+ * the hooks that have pins. Reports. */
+int instance_hooks(const struct target *target, unsigned int *out);
+/* The hook of a command that names none: xdp if it is one of the bits, else the only one; -1 if
+ * there is none or more than one. */
+int hook_meant(unsigned int hooks);
 
 /* Opens the instance that the target names for reading: at its hook, else at xdp, else at the only
  * one; of the only device if it names none. With `write`, opens it for writing and holds the

@@ -74,6 +74,17 @@ bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *h
 	return false;
 }
 
+bool pins_next(DIR *dir, const char *root, struct pinned *out)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)))
+		if (pins_name_split(entry->d_name, out->device, &out->hook) &&
+		    !pins_path(root, out->device, out->hook, out->path))
+			return true;
+	return false;
+}
+
 /* ---- opening, without following symbolic links */
 
 /* Splits the path at its last "/rlctl/". */
@@ -370,44 +381,6 @@ int pin_open_at(const char *path, const char *name, bool write)
 	return fd;
 }
 
-/* Readers map the hot table, which the kernel allows only for writable descriptors: open it
- * writable if permitted, and map it read-only. */
-static int hot_pin_open(int folder)
-{
-	int fd = pin_open(folder, "hot", true);
-
-	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
-}
-
-int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
-{
-	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
-	struct instance_maps maps;
-
-#define OPEN_NONE(name) maps.name = -1;
-	INSTANCE_MAPS(OPEN_NONE)
-#undef OPEN_NONE
-#define OPEN_ONE(name)                                      \
-	if (!ret && wanted & INSTANCE_MAP_BIT(name)) {      \
-		maps.name = pin_open(folder, #name, write); \
-		ret = maps.name < 0 ? maps.name : 0;        \
-	}
-	INSTANCE_MAPS(OPEN_ONE)
-#undef OPEN_ONE
-	if (!ret && !write && maps.hot >= 0) {
-		close(maps.hot);
-		ret = maps.hot = hot_pin_open(folder);
-		ret = ret < 0 ? ret : 0;
-	}
-	if (folder >= 0)
-		close(folder);
-	if (ret)
-		maps_close(&maps);
-	else
-		*out = maps;
-	return ret;
-}
-
 int pins_policy_id(const char *path, uint32_t *out)
 {
 	int fd = pin_open_at(path, "policy", false), ret;
@@ -417,16 +390,6 @@ int pins_policy_id(const char *path, uint32_t *out)
 	ret = map_id(fd, out);
 	close(fd);
 	return ret;
-}
-
-void maps_close(struct instance_maps *maps)
-{
-#define CLOSE_ONE(name)            \
-	if (maps->name >= 0)       \
-		close(maps->name); \
-	maps->name = -1;
-	INSTANCE_MAPS(CLOSE_ONE)
-#undef CLOSE_ONE
 }
 
 static int files_unlink(DIR *dir)

@@ -55,14 +55,9 @@ void pins_unlock(int lock); /* nothing if it is negative */
 /* Descriptor of a directory, for readdir() or flock(). */
 int pins_folder_open_to_read(const char *path);
 
-/* Opens these maps pinned at path (INSTANCE_MAP_BITs), read-only unless `write`; the others are -1.
- * -ENOENT without a report if one is missing. */
-int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out);
-
 /* The id of the policy map, which identifies an instance of any version. -ENOENT without a report
  * if it does not exist. */
 int pins_policy_id(const char *path, uint32_t *out);
-void maps_close(struct instance_maps *maps);
 
 /* Unlinks the pins but keeps the directory; missing pins are no error. Silent. */
 int pins_clear(const char *path);
@@ -75,6 +70,14 @@ int pins_remove(const char *path);
 
 /* Splits "<device>-<hook>". */
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
+
+/* The next instance in a directory of a network namespace, `root`; false after the last. */
+struct pinned {
+	char device[IF_NAMESIZE];
+	enum rl_hook hook;
+	char path[INSTANCE_PATH_MAX];
+};
+bool pins_next(DIR *dir, const char *root, struct pinned *out);
 
 /* Removes the companion's directory. Silent. */
 int companion_clear(const char *path);

@@ -84,19 +84,17 @@ static void root_of(const struct instance *instance, char out[INSTANCE_PATH_MAX]
 
 int shared_others(const struct instance *instance, shared_other_fn each, void *arg)
 {
-	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX], device[IF_NAMESIZE];
-	struct dirent *entry;
-	enum rl_hook hook;
+	char root[INSTANCE_PATH_MAX];
+	struct pinned other;
 	int ret = -ENOENT;
 	DIR *dir;
 
 	root_of(instance, root);
 	if (pins_dir_open(root, &dir))
 		return -ENOENT;
-	while (ret == -ENOENT && (entry = readdir(dir)))
-		if (pins_name_split(entry->d_name, device, &hook) &&
-		    !pins_path(root, device, hook, path) && strcmp(path, instance->path) != 0)
-			ret = each(path, device, arg);
+	while (ret == -ENOENT && pins_next(dir, root, &other))
+		if (strcmp(other.path, instance->path) != 0)
+			ret = each(other.path, other.device, arg);
 	closedir(dir);
 	return ret;
 }
