@@ -24,7 +24,6 @@
 #include "kernel/state/alarms.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_forgive.h"
 #include "kernel/state/stats.h"
 #include "random.h"
 

@@ -8,9 +8,9 @@
 
 #include "base/units.h"
 #include "harness.h"
-#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/policy_read.h"
 #include "kernel/policy/prefix_write.h"
-#include "kernel/state/source_packet.h"
+#include "kernel/state/source.h"
 #include "policy/explain.h"
 
 #define RUNS    90

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/policy_read.h"
 #include "kernel/policy/prefix_write.h"
 #include "scenario.h"
 

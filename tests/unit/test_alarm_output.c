@@ -15,7 +15,6 @@
 #include "cli/output/sample_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
-#include "cli/top/snapshot.h"
 #include "cli/top/top.h"
 #include "watch/alarm_changes.h"
 #include "watch/alarm_text.h"

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/events/watched_state.h"
+#include "cli/events/watched.h"
 #include "kernel/state/alarms.h"
 #include "watch/onset.h"
 #include "watch/quota.h"

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
-#include "kernel/state/source_packet.h"
+#include "kernel/state/source.h"
 #include "policy/policy.h"
 
 #include <cmocka.h>

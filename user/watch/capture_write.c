@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Captures through libpcap's dump functions. */
 
-#include "watch/capture_write.h"
+#include "watch/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>

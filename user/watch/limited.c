@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "kernel/state/source_packet.h"
+#include "kernel/state/source.h"
 #include "kernel/watch/watch.h"
 
 #define RATE    2000u /* packets a second */

@@ -38,3 +38,21 @@ void sample_end_rate(struct page *page, double rate); /* with three digits behin
 
 /* "SECONDS.NANOSECONDS\n" */
 void seconds_print(FILE *file, uint64_t ns);
+
+/* Samples of metrics by alarm: none where a policy has no alarm, at most RL_ALARMS_MAX of each
+ * metric for an instance. */
+
+void alarm_on_samples(struct page *page, const struct scraped *scraped);
+void alarm_change_samples(struct page *page, const struct scraped *scraped);
+/* The metric's field is an enum rl_unit: of alarms in packets, or of the others, in bytes. */
+void alarm_counted_samples(struct page *page, const struct scraped *scraped);
+void alarm_rate_samples(struct page *page, const struct scraped *scraped);
+
+/* ---- samples of metrics by set */
+
+/* The number in the set_stats of each set. */
+void set_samples(struct page *page, const struct scraped *scraped);
+void set_member_samples(struct page *page, const struct scraped *scraped);
+void set_capacity_samples(struct page *page, const struct scraped *scraped);
+/* Times of sets whose file has been loaded, or has failed to be. */
+void set_time_samples(struct page *page, const struct scraped *scraped);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples of metrics by alarm. */
 
-#include "watch/metric_alarms.h"
+#include "watch/metric.h"
 
 #include "kernel/state/alarms.h"
 #include "kernel/state/stats.h"

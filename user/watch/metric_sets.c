@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples of metrics by set. */
 
-#include "watch/metric_sets.h"
+#include "watch/metric.h"
 
 #include "kernel/state/stats.h"
 

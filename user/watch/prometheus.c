@@ -19,13 +19,11 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/state/source_list.h"
+#include "kernel/state/source.h"
 #include "kernel/state/stats.h"
 #include "policy/names.h"
 #include "policy/policy.h"
 #include "watch/metric.h"
-#include "watch/metric_alarms.h"
-#include "watch/metric_sets.h"
 
 /* ---- reading ---- */
 

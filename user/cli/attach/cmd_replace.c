@@ -8,7 +8,6 @@
 #include "kernel/attach/attach.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/mode.h"
-#include "kernel/attach/replace.h"
 #include "kernel/instance/group.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"

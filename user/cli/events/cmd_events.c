@@ -5,9 +5,6 @@
 #include "cli/cmd.h"
 #include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
-#include "cli/events/follow.h"
-#include "cli/events/past.h"
-#include "cli/events/program_sink.h"
 #include "cli/output/output.h"
 
 static int stdout_tell(void *arg, const char *json, struct json_object *object)

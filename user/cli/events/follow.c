@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The rounds: which instances there are, then what has happened to each. */
-#include "cli/events/follow.h"
+#include "cli/events/event_sink.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,8 +12,7 @@
 #include "base/message.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "cli/events/watched_drops.h"
-#include "cli/events/watched_round.h"
+#include "cli/events/watched.h"
 #include "cli/output/output.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of the journals, and beside them those that the maps of the kernel prove and no journal
  * has. */
-#include "cli/events/past.h"
+#include "cli/events/event_sink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/alarms.h"
-#include "kernel/state/source_list.h"
+#include "kernel/state/source.h"
 
 #define BANS_MAX 1000u            /* of an instance that are told */
 #define SAME_NS  (50 * NS_PER_MS) /* a ban's end that was computed twice differs by less */

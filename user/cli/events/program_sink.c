@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/events/program_sink.h"
+#include "cli/events/event_sink.h"
 
 #include <time.h>
 #include <unistd.h>

@@ -132,3 +132,44 @@ void watched_alarms_changed(struct watched *w);
 int watched_tell(struct watched *w, uint64_t now_ns);
 /* Frees those that were not told. */
 void watched_forget(struct watched *w);
+
+/* ---- changes of the policy, and trials */
+
+/* 0, -ENODEV or another negative errno; reports. */
+int watched_policy_poll(struct watched *w, uint64_t now_ns);
+
+/* ---- rules that begin to drop, and that have stopped */
+
+/* 0 or < 0; reports. */
+int watched_drops_poll(struct watched *w, uint64_t now_ns);
+/* w->policy is another one than `before`. */
+void watched_drops_policy_changed(struct watched *w, const struct policy *before);
+/* The instance is gone: no rule drops any more. */
+void watched_drops_end(struct watched *w);
+void watched_drops_clear(struct watched *w);
+
+/* ---- bans that begin and end */
+
+void watched_bans_poll(struct watched *w, uint64_t now_ns);
+void watched_bans_clear(struct watched *w);
+
+/* ---- alarms, full sets and fleets */
+
+void watched_state_poll(struct watched *w, uint64_t now_ns);
+
+/* ---- samples of packets, while there is something to say of them */
+
+void watched_samples_poll(struct watched *w, uint64_t now_ns);
+void watched_samples_close(struct watched *w);
+
+/* ---- begins to look at an instance, looks at it, and ends */
+
+/* Opens the instance pinned at path. All that is there is known, but for the bans and alarms of one
+ * that `is_new`, attached just now: they are told in the next round. Silent. */
+int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
+		 struct watched **out);
+/* Tells what waits, and frees it. */
+int watched_close(struct watched *w);
+
+/* One round. 0; -ENODEV: it is gone; another negative value ends the command. */
+int watched_poll(struct watched *w);

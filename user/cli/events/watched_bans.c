@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/watched_bans.h"
+#include "cli/events/watched.h"
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "kernel/state/bans.h"

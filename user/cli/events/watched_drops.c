@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/watched_drops.h"
+#include "cli/events/watched.h"
 #include "cli/output/output.h"
 #include "kernel/state/stats.h"
 #include "policy/names.h"

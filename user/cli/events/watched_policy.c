@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/events/watched_drops.h"
-#include "cli/events/watched_policy.h"
+#include "cli/events/watched.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/policy/policy_read.h"
 #include "policy/alarm.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opens an instance to look for its events, and looks in each round. */
-#include "cli/events/watched_round.h"
+#include "cli/events/watched.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/events/journal.h"
-#include "cli/events/watched_bans.h"
-#include "cli/events/watched_drops.h"
-#include "cli/events/watched_policy.h"
-#include "cli/events/watched_samples.h"
-#include "cli/events/watched_state.h"
 #include "cli/output/output.h"
 #include "kernel/attach/program.h"
 #include "kernel/instance/find.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/events/watched_samples.h"
+#include "cli/events/watched.h"
 #include "policy/names.h"
 
 #define SAMPLE_RATE 1000u               /* a second, of what is dropped, and of what passes */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/watched_state.h"
+#include "cli/events/watched.h"
 #include "kernel/maps/fleet_maps.h"
 #include "kernel/sets/sets.h"
 

@@ -25,7 +25,6 @@
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/policy/prefix_read.h"
 #include "kernel/policy/prefix_write.h"
 #include "kernel/sets/set_live.h"
 #include "policy/everybody.h"

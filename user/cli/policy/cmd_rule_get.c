@@ -12,7 +12,7 @@
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/cmd_rule.h"
-#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/policy_read.h"
 #include "kernel/sets/set_live.h"
 #include "kernel/state/alarm_live.h"
 #include "policy/decide.h"

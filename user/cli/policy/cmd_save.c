@@ -8,7 +8,6 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "cli/policy/instance_file.h"
 #include "cli/policy/save_file.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/instance.h"

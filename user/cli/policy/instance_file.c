@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/policy/instance_file.h"
+#include "cli/policy/save_file.h"
 
 #include <net/if.h>
 #include <stdio.h>

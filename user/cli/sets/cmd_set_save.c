@@ -13,7 +13,6 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "cli/policy/instance_file.h"
 #include "cli/policy/save_file.h"
 #include "cli/sets/set_each.h"
 #include "kernel/instance/open.h"

@@ -20,7 +20,6 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_forgive.h"
 #include "policy/policy.h"
 
 /* An instance, its policy, and the states of the address. */

@@ -13,7 +13,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/state/source_list.h"
+#include "kernel/state/source.h"
 #include "policy/policy.h"
 #include "watch/limited.h"
 

@@ -15,7 +15,6 @@
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
-#include "cli/state/stats_sort.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"

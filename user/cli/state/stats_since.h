@@ -28,3 +28,16 @@ bool since_instance(const struct since *since, size_t i, const char **device, co
  * deleted and added again keeps its count. */
 int since_subtract(const struct since *since, const struct instance *instance,
 		   struct instance_stats *stats, uint64_t *elapsed_ns);
+
+/* ---- rules and their counters in another order */
+
+/* The order of rules: of the policy, or the largest first. As the choices of --sort. */
+enum stats_order { ORDER_DROPPED, ORDER_PASSED, ORDER_BYTES, ORDER_RULE };
+
+/* A copy with the rules sorted by what they counted since `before` (NULL: since they were added).
+ * Only the two arrays of rules are its own; everything else remains that of `stats`. */
+void stats_sort(const struct instance_stats *stats, const struct instance_stats *before,
+		enum stats_order order, struct instance_stats *out);
+
+/* Frees what stats_sort() made. */
+void stats_sorted_clear(struct instance_stats *sorted);

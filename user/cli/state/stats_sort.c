@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules and their counters, the largest first. */
 
-#include "cli/state/stats_sort.h"
+#include "cli/state/stats_since.h"
 
 #include <stdlib.h>
 

@@ -28,7 +28,7 @@
 #include "policy/policy.h"
 #include "watch/alarm_changes.h"
 #include "watch/alarm_text.h"
-#include "watch/capture_write.h"
+#include "watch/capture.h"
 #include "watch/rule_book.h"
 
 #define RATE_USUAL  100u

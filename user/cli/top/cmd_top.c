@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
-#include "cli/top/snapshot.h"
 #include "cli/top/top.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"

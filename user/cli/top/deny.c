@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A child runs the verb, since that prints and may end the process. */
 
-#include "cli/top/deny.h"
+#include "cli/top/top.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,12 +19,10 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/terminal.h"
-#include "cli/top/deny.h"
 #include "cli/top/draw.h"
 #include "cli/top/top.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_forgive.h"
 #include "policy/policy.h"
 
 #define TURN_NS  NS_PER_SECOND

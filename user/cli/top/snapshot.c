@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One snapshot as text and as JSON, whose keys are stable. */
 
-#include "cli/top/snapshot.h"
+#include "cli/top/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "cli/output/alarms_output.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "cli/top/top.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"

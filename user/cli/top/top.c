@@ -18,7 +18,7 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "kernel/instance/instance.h"
-#include "kernel/state/source_packet.h"
+#include "kernel/state/source.h"
 #include "kernel/state/stats.h"
 #include "kernel/watch/watch.h"
 #include "policy/names.h"

@@ -4,6 +4,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <json-c/json.h>
+
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/top/rules.h"
@@ -189,3 +193,18 @@ bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out
 
 /* screen.c: runs until the user quits, or asks for the next device. 0 or < 0. */
 int top_show(struct top *top, bool *next);
+
+/* ---- one snapshot of `rlctl top` as text and as JSON */
+
+/* To stdout; `headed`: below a line that names the instance. */
+void snapshot_print(const struct top *top, bool headed);
+
+/* The caller frees it. */
+struct json_object *snapshot_json(const struct top *top);
+
+/* ---- denies a source for a time, by the command that a user would type */
+
+/* Runs `rlctl rule add PREFIX deny for TIME` for the instance, in a process without a terminal, so
+ * that its guard of the SSH session refuses rather than asks. The command and all that it said are
+ * written to `out`. 0 or -1. */
+int deny_run(const struct top *top, const char *prefix, const char *time, char *out, size_t size);

@@ -45,3 +45,19 @@ int instance_detach(const struct target *target);
  * then restore the qdiscs and remove the pins. Both report. */
 int instance_program_detach(const char *path, const char *device, enum rl_hook hook);
 int instance_teardown(const char *path, const char *device, enum rl_hook hook);
+
+/* ---- replaces the program of an instance by that of this build (attach --replace) */
+
+/* Opens the instance at the hook of target->device for writing, and checks that its maps fit this
+ * build. The target must name both. Reports. */
+int instance_replace_open(const struct target *target, struct instance *out);
+
+/* Sizes that --replace may raise; 0: unchanged. */
+struct sizes {
+	uint32_t prefixes, bans;
+};
+
+/* Replaces its program. Policy, state, counters and attach options stay; every packet meanwhile
+ * runs through the old or the new program. Recomputes the CPUs' shares of rates and budgets if the
+ * number of online CPUs changed. Reports. */
+int instance_replace(struct instance *instance, const struct sizes *wanted);

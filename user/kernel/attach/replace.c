@@ -2,7 +2,7 @@
 /* attach --replace: replaces the running program and keeps its maps. Maps with a different layout
  * in this build are refused before anything changes. */
 
-#include "kernel/attach/replace.h"
+#include "kernel/attach/attach.h"
 
 #include <errno.h>
 #include <stdlib.h>

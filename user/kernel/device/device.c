@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "kernel/device/device_netlink.h"
+#include "kernel/device/device_facts.h"
 
 #define FEATURES_MAX 1024u
 

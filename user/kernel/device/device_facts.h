@@ -53,3 +53,12 @@ struct device_facts {
 	struct device_ring ring;
 	uint64_t missed, overruns; /* lost before any program ran */
 };
+
+/* Reads the properties of a device from netlink, for device.c only. 0 or a negative errno. Silent.
+ */
+
+/* MTU, address, flags, queues and losses of the device facts->ifindex. */
+int device_link_read(struct device_facts *facts);
+
+/* -ENOENT on kernels that do not report them. */
+int device_xdp_read(int ifindex, uint64_t *features);

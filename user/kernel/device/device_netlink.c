@@ -2,7 +2,7 @@
 /* Device properties from netlink: one request, one answer. The netdev family came with Linux 6.3
  * and headers are often older than the kernel, so its few numbers are defined here. */
 
-#include "kernel/device/device_netlink.h"
+#include "kernel/device/device_facts.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "kernel/device/netlink.h"
-
-#include "kernel/device/device_facts.h"
 
 #define NETDEV_FAMILY           "netdev"
 #define NETDEV_DEV_GET          1 /* command */

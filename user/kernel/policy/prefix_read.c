@@ -3,7 +3,7 @@
  * on the size of the policy.
  */
 
-#include "kernel/policy/prefix_read.h"
+#include "kernel/policy/policy_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/comments.h"
-#include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "policy/policy.h"
 #include "policy/set.h"

@@ -37,7 +37,6 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/policy/prefix_read.h"
 #include "policy/policy.h"
 
 struct change {

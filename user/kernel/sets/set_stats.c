@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/sets/set_stats.h"
+#include "kernel/sets/sets.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel/sets/sets.h"
 #include "policy/member.h"
 
 struct count {

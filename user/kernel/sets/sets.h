@@ -55,3 +55,14 @@ int set_session_find(const struct set_session *session, const char *name);
 /* Packets and bytes of all CPUs that members of the set sent (or, as dst, received). */
 int set_matched_clear(const struct instance *instance, uint32_t set);
 int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out);
+
+/* ---- the members of the sets of a policy in force, and their history */
+
+struct set_stats {
+	struct rl_set set;        /* its members are those that have not expired */
+	struct rl_amount matched; /* packets for which a rule asked, from or to its members */
+};
+
+/* One for each of policy->sets, in that order; *out is to be freed. None: NULL. */
+int set_stats_read(const struct instance *instance, const struct policy *policy,
+		   struct set_stats **out);

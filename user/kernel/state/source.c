@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/state/source_search.h"
-#include "kernel/state/source_walk.h"
 
 static uint64_t max_ns(uint64_t a, uint64_t b)
 {

@@ -8,8 +8,52 @@
 #include "kernel/instance/instance.h"
 #include "kernel/state/source_entry.h"
 #include "policy/policy.h"
+#include "rlctl_abi.h"
 
 /* All states and bans of the address (mapped). The caller frees the entries, which point into the
  * policy. Scans all maps: 0.1 s for a million entries. Reports. */
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count);
+
+struct limit_look;
+
+/* ---- looks up the state of one packet's key */
+
+/* The key that the rule's limit counts the packet by. Pure. */
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet);
+
+/* The state of a packet's key under the rule, and the remaining ban of its source; looks up only
+ * these. Silent. */
+int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
+			   const struct rule *rule, const struct rl_sample *packet,
+			   struct source_entry *out);
+
+/* Whether the limit would admit such a packet now, and what its key has left; of limits that
+ * packets share as well. Changes nothing. Silent. */
+int instance_limit_look(const struct instance *instance, const struct policy *policy,
+			const struct rule *rule, const struct rl_sample *packet,
+			struct limit_look *out);
+
+/* Did a packet of the source (mapped) pass while the policy used new-source? Silent. */
+int instance_source_is_known(const struct instance *instance, const uint8_t source[16],
+			     bool *known);
+
+/* Nanoseconds for which the source (mapped) is banned from everything; 0: it is not. */
+uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16]);
+
+/* ---- lists the sources that are banned, and those at a limit */
+
+/* All bans in force. The caller frees the entries, which point into the policy. Tens of
+ * milliseconds for 65,536. Silent. */
+int instance_bans_read(const struct instance *instance, const struct policy *policy,
+		       struct source_entry **out, size_t *count);
+
+/* All states that admit no packet now, but those in the hot table, which holds no keys. Silent. */
+int instance_limited_read(const struct instance *instance, const struct policy *policy,
+			  struct source_entry **out, size_t *count);
+
+/* ---- clears states and bans */
+
+/* Clears these states and bans, but not shared states (per rule). Reports. */
+int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
+			    size_t count);

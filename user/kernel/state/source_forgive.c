@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clears states and bans. */
 
-#include "kernel/state/source_forgive.h"
+#include "kernel/state/source.h"
 
 #include <errno.h>
 #include <string.h>

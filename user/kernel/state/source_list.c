@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists the sources that are banned, and those at a limit. */
 
-#include "kernel/state/source_list.h"
+#include "kernel/state/source.h"
 
 #include <stdlib.h>
 
 #include "kernel/state/source_search.h"
-#include "kernel/state/source_walk.h"
 
 static int ban_found(struct search *s, const struct rl_state_key *key, const void *values,
 		     size_t value_size __attribute__((unused)), int parts __attribute__((unused)))

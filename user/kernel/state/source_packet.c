@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Looks up the state of one packet's key. */
 
-#include "kernel/state/source_packet.h"
+#include "kernel/state/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
+#include "policy/explain.h"
 
 /* As bpf/limit/key.h computes it. */
 struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)

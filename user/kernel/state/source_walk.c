@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walks through the maps that hold states and bans by their keys. */
 
-#include "kernel/state/source_walk.h"
+#include "kernel/state/source_search.h"
 
 #include <errno.h>
 #include <stdlib.h>

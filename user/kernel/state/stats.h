@@ -10,7 +10,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/policy/rule_counters.h"
-#include "kernel/sets/set_stats.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/alarms.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
