@@ -96,29 +96,32 @@ static __always_inline bool payload_holds(const struct packet *p, const struct r
 	return holds == !(rule->match.negated & RL_MATCH_PAYLOAD);
 }
 
-/* The conditions and the payload of the rule's element, or elements, of the map. */
+/* The conditions and the payload of the rule's element, or elements, of the map. The payload comes
+ * last: simulate says of what it was asked. */
 __noinline int extra_holds(const struct packet *p, const struct rl_rule *rule)
 {
 	const struct rl_match *m = &rule->match;
 	const struct rl_extra *extra;
-	__u32 half, index;
+	__u32 half, own, many;
 	void *inner;
 
 	if (!matches_extra || !p || !rule)
 		return 0;
 	half = rule->extra >> RL_EXTRA_HALF_SHIFT;
-	index = (rule->extra & RL_EXTRA_INDEX) - 1;
+	own = (rule->extra & RL_EXTRA_INDEX) - 1;
 	inner = bpf_map_lookup_elem(&extras, &half);
-	extra = inner ? bpf_map_lookup_elem(inner, &index) : NULL;
-	if (!extra || (m->flags & RL_MATCH_PAYLOAD && !payload_holds(p, rule, extra)))
+	if (!inner)
 		return 0;
-	if (!(m->count & RL_CONDITIONS_APART))
-		return 1;
-	if (m->flags & RL_MATCH_FILTER) {
-		index++;
-		extra = bpf_map_lookup_elem(inner, &index);
+	if (m->count & ~RL_CONDITIONS_APART) {
+		many = own + !!(m->flags & RL_MATCH_FILTER);
+		extra = bpf_map_lookup_elem(inner, &many);
+		if (!extra || !many_hold(p, extra->conditions, m->count & ~RL_CONDITIONS_APART))
+			return 0;
 	}
-	return extra && many_hold(p, extra->conditions, m->count & ~RL_CONDITIONS_APART);
+	if (!(m->flags & RL_MATCH_PAYLOAD))
+		return 1;
+	extra = bpf_map_lookup_elem(inner, &own);
+	return extra && payload_holds(p, rule, extra);
 }
 
 static __always_inline bool conditions_hold(const struct packet *p, const struct rl_rule *rule)
@@ -147,7 +150,7 @@ static __always_inline bool end_holds(const struct packet *p, const struct rl_ma
 	return extended ? holds == !(m->negated & flag) : holds;
 }
 
-/* Conditions that few packets are compared with, so that one look tells that there is none. */
+/* Conditions that few rules state, and which one test passes over where there is none. */
 static __always_inline bool rare_hold(const struct packet *p, const struct rl_match *m, __u32 plain,
 				      bool extended)
 {
@@ -155,24 +158,21 @@ static __always_inline bool rare_hold(const struct packet *p, const struct rl_ma
 		return false;
 	if (plain & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
 		return false;
-	if (m->flags & RL_MATCH_SRC && !end_holds(p, m, RL_MATCH_SRC, extended))
+	if (plain & RL_MATCH_SRC && !end_holds(p, m, RL_MATCH_SRC, extended))
 		return false;
-	return !(m->flags & RL_MATCH_DST) || end_holds(p, m, RL_MATCH_DST, extended);
+	return !(plain & RL_MATCH_DST) || end_holds(p, m, RL_MATCH_DST, extended);
 }
 
-#define RARE (RL_MATCH_SYN | RL_MATCH_FRAGMENT | RL_MATCH_SRC | RL_MATCH_DST)
-#define LATE (RL_MATCH_PAYLOAD | RL_MATCH_ESTABLISHED | RL_MATCH_NEW_SOURCE)
+#define ENDS (RL_MATCH_SRC | RL_MATCH_DST)
+#define RARE (RL_MATCH_SYN | RL_MATCH_FRAGMENT | ENDS)
+#define LATE (RL_MATCH_ESTABLISHED | RL_MATCH_NEW_SOURCE)
 
 /* Those that are found out only when they are asked for. */
-static __always_inline bool late_hold(struct packet *p, const struct rl_rule *rule, bool extended)
+static __always_inline bool late_hold(struct packet *p, const struct rl_match *m, bool extended)
 {
-	const struct rl_match *m = &rule->match;
 	bool is_known = false;
 
 #if EXTENDED
-	if (extended && m->flags & RL_MATCH_PAYLOAD && !(m->count & RL_CONDITIONS_APART) &&
-	    !extra_holds(p, rule))
-		return false;
 	if (m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
 		return false;
 	if (extended)
@@ -181,8 +181,8 @@ static __always_inline bool late_hold(struct packet *p, const struct rl_rule *ru
 	return !(m->flags & RL_MATCH_NEW_SOURCE) || source_is_known(p) == is_known;
 }
 
-/* With `extended`, a rule may negate what it states. Addresses, the payload, and what is found out
- * late are compared under `not` here; the rest is among its conditions then. */
+/* With `extended`, a rule may negate what it states. Addresses and what is found out late are
+ * compared under `not` here; the rest is among its conditions then. */
 static __always_inline bool match_holds(struct packet *p, const struct rl_rule *rule, bool extended)
 {
 	const struct rl_match *m = &rule->match;
@@ -192,20 +192,20 @@ static __always_inline bool match_holds(struct packet *p, const struct rl_rule *
 	if (extended) {
 		if (plain & p->facts.lacks)
 			return false;
-		plain &= ~m->negated;
+		plain &= ~(m->negated & ~ENDS);
 	}
 #endif
 	if (plain & RL_MATCH_PROTO && p->proto != m->proto)
 		return false;
 	if (plain & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !ports_match(p, m, plain))
 		return false;
-	if ((!extended || m->flags & RARE) && !rare_hold(p, m, plain, extended))
+	if ((!extended || plain & RARE) && !rare_hold(p, m, plain, extended))
 		return false;
 #if EXTENDED
 	if (extended && !conditions_hold(p, rule))
 		return false;
 #endif
-	return (extended && !(m->flags & LATE)) || late_hold(p, rule, extended);
+	return (extended && !(m->flags & LATE)) || late_hold(p, m, extended);
 }
 
 /* One of the two is in the program. */

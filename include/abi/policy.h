@@ -84,7 +84,7 @@ _Static_assert(sizeof(struct rl_condition) == 6, "rl_condition");
 
 #define RL_CONDITIONS_INLINE 5 /* in the rule, where it states no address */
 #define RL_CONDITIONS_APART  0x80
-#define RL_CONDITIONS_MAX    42 /* two lists of ports, and all else that a rule may state */
+#define RL_CONDITIONS_MAX    41 /* 32 of two lists of ports under `not`, and nine others */
 
 /* Matches of a rule. Unused fields are zero, so that two matches compare with memcmp. */
 struct rl_match {
@@ -92,7 +92,8 @@ struct rl_match {
 	__u8 proto;
 	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra */
 	__u8 dst_len;
-	__u8 count; /* in the kernel: of conditions, | RL_CONDITIONS_APART: they are in rl_extra */
+	__u8 count; /* in the kernel: of conditions; RL_CONDITIONS_APART: they, or a payload, are in
+		       rl_extra */
 	__u16 negated;                 /* of `flags`: conditions that must be known, and not hold */
 	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;

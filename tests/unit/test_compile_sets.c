@@ -161,6 +161,31 @@ static void test_groups(void **state)
 	policy_clear(&policy);
 }
 
+#define ODD "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31"
+
+/* A rule that states all that it may, for any protocol or for TCP, has as many conditions as there
+ * is room for. */
+static void test_most(void **state)
+{
+	static const char *const rules[] = {"not udp", "tcp flags ack/ack"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		char text[512];
+		struct compiled out;
+		struct policy policy;
+
+		snprintf(text, sizeof(text),
+			 "set a;rule any %s not syn not sport " ODD " not dport " ODD
+			 " length 40-90 ttl 9-99 dscp ef not fragment src @a not dst @a "
+			 "filter \"ip\" deny",
+			 rules[i]);
+		must_compile_with(text, NULL, 0, &policy, &out);
+		assert_int_equal(out.rules[0].match.count, RL_CONDITIONS_MAX | RL_CONDITIONS_APART);
+		compiled_clear(&out);
+		policy_clear(&policy);
+	}
+}
+
 static void test_without(void **state)
 {
 	struct compiled out;
@@ -329,10 +354,11 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_all_numbers),
-		cmocka_unit_test(test_groups),   cmocka_unit_test(test_without),
-		cmocka_unit_test(test_back),     cmocka_unit_test(test_inherit),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_all_numbers),
+		cmocka_unit_test(test_groups),  cmocka_unit_test(test_most),
+		cmocka_unit_test(test_without), cmocka_unit_test(test_back),
+		cmocka_unit_test(test_inherit), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,20 +159,25 @@ static void emit_extra(struct build *b, const struct rule *rule, uint32_t filter
 	payload_widen(&b->out->header, rule);
 }
 
-/* In the rule, if there is room; else in its element of the map, or in one more. */
+/* In the rule, if there is room; else, or if packets look there for a payload, in its element of
+ * the map, or in one more. */
 static void emit_conditions(struct build *b, const struct rule *rule,
 			    const struct condition_bits *bits, struct rl_rule *entry)
 {
 	struct rl_condition all[RL_CONDITIONS_MAX] = {0};
 	struct rl_match *match = &entry->match;
+	uint32_t count = conditions_make(rule, bits, all);
+	bool payload = match->flags & RL_MATCH_PAYLOAD;
 	struct rl_extra *extra;
 
-	match->count = conditions_make(rule, bits, all);
-	if (match->count <= RL_CONDITIONS_INLINE && !RL_MATCH_HAS_PREFIX(match)) {
+	match->count = count;
+	if (!payload && count <= RL_CONDITIONS_INLINE && !RL_MATCH_HAS_PREFIX(match)) {
 		memcpy(match->conditions, all, sizeof(match->conditions));
 		return;
 	}
-	if (!match->count)
+	if (count || payload)
+		match->count |= RL_CONDITIONS_APART;
+	if (!count)
 		return;
 	if (!rule->extra || match->flags & RL_MATCH_FILTER) {
 		extra = extra_next(b);
@@ -181,7 +186,6 @@ static void emit_conditions(struct build *b, const struct rule *rule,
 	}
 	extra = &b->out->extras[b->out->extra_count - 1];
 	memcpy(extra->conditions, all, sizeof(all));
-	match->count |= RL_CONDITIONS_APART;
 }
 
 /* Where the limit's states are. Buckets in the hot table have none elsewhere. */
