@@ -88,6 +88,14 @@ document() {
 		jq -S 'del(.report)' "$TMP/document" | diff - <(jq -S . "$TMP/said") && ! grep -q '<' "$TMP/document" &&
 		is "$(jq -r '.report.rules[0].comment' "$TMP/document")" "<script>alert(\"1\")</script> & 'x' onload=\" Müller"
 }
+# Thousands of sources have sent; who passes the page on passes on those that it shows, no others.
+no_other_source() {
+	local count
+	seen '.page.text | contains("sources in all")' || return
+	jq -e '.report.sources | .count > 1000 and (.heaviest | length) == 20' "$TMP/document" >/dev/null || return
+	count=$(grep -oE '"2001:db8:[^"]*"' "$TMP/document" | sort -u | wc -l)
+	((count <= 20)) || _say "$count addresses are in the page"
+}
 without_script() { sed -n '/<noscript>/,/<\/noscript>/p' "$PAGE" | grep -q 'rlctl simulate -j'; }
 units() { seen .page.wrong '[]'; }
 
@@ -222,6 +230,7 @@ t 'each policy alone' each_alone
 t 'it asks for nothing, runs its own script alone, and nothing is complained about' alone
 t 'it forbids what it does not need' policy_is_strict
 t 'the document of simulate -j is in it' document
+t 'of its sources it has those that it shows' no_other_source
 t 'without scripts it says where the figures are' without_script
 t 'text, shares, rates, sizes and times' units
 t 'it fits a telephone' fits

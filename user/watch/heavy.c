@@ -97,22 +97,30 @@ uint64_t heavy_packets(const struct heavy_source *source)
 	return sum;
 }
 
-/* More packets first; the address decides between equals, so that the order is always the same. */
-static bool is_before(const struct heavy_source *a, const struct heavy_source *b)
+static uint64_t packets_of(const struct heavy_source *source, unsigned int kind)
 {
-	uint64_t x = heavy_packets(a), y = heavy_packets(b);
+	return kind < HEAVY_KINDS ? source->amount[kind].packets : heavy_packets(source);
+}
+
+/* More packets first; the address decides between equals, so that the order is always the same. */
+static bool is_before(const struct heavy_source *a, const struct heavy_source *b, unsigned int kind)
+{
+	uint64_t x = packets_of(a, kind), y = packets_of(b, kind);
 
 	return x != y ? x > y : memcmp(a->addr, b->addr, sizeof(a->addr)) < 0;
 }
 
-size_t heavy_top(const struct heavy *heavy, const struct heavy_source **out, size_t max)
+size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_ns,
+		 const struct heavy_source **out, size_t max)
 {
 	size_t count = 0;
 
 	for (const struct heavy_source *s = heavy->list; s; s = s->hh.next) {
 		size_t at = count;
 
-		while (at && is_before(s, out[at - 1]))
+		if (s->first_ns >= before_ns || !packets_of(s, kind))
+			continue;
+		while (at && is_before(s, out[at - 1], kind))
 			at--;
 		if (at >= max)
 			continue;

@@ -41,9 +41,10 @@ int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, ui
 
 uint64_t heavy_packets(const struct heavy_source *source);
 
-/* The sources with most packets of all kinds, the heaviest first, into out[max]. Returns how many.
- */
-size_t heavy_top(const struct heavy *heavy, const struct heavy_source **out, size_t max);
+/* The sources with most packets of the kind, none without (HEAVY_KINDS: of all kinds), of those
+ * first seen before that time, the heaviest first, into out[max]. Returns how many. */
+size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_ns,
+		 const struct heavy_source **out, size_t max);
 
 size_t heavy_count(const struct heavy *heavy);
 void heavy_clear(struct heavy *heavy);

@@ -26,7 +26,7 @@ enum local_tcp_state {
 struct local_tcp {
 	uint64_t syn_ns; /* of the latest SYN that was sent */
 	uint32_t snd_una, snd_nxt, rcv_nxt;
-	uint32_t peer_fin; /* the sequence number behind the peer's FIN */
+	uint32_t peer_fin; /* the sequence number after the peer's FIN */
 	uint8_t state;     /* enum local_tcp_state */
 	bool guessed;      /* its beginning is not in the capture, or its end cannot be seen */
 	bool held;         /* the policy has dropped the packet that would have opened it */

@@ -19,7 +19,7 @@
 
 const uint32_t suggest_seconds[SUGGEST_WINDOWS] = {1, 10, 60};
 
-/* Below them no flood can be told from a client that was not there. */
+/* Below them no flood can be distinguished from a client that was not there. */
 static const struct suggest_limit least_source = {10, NS_PER_SECOND, 50, true, 0};
 static const struct suggest_limit least_sum = {20, NS_PER_SECOND, 100, true, 0};
 

@@ -27,20 +27,20 @@ struct event_sink {
 
 /* ---- follows instances: those that are there, and those that come */
 
-/* Tells the sinks of every event until a signal, or until nobody reads standard output. 0, or < 0
+/* Passes every event to the sinks until a signal, or until nobody reads standard output. 0, or < 0
  * after a report. */
 int events_follow(const struct target *target, const struct event_sink *sinks, size_t count);
 
 /* ---- the past as far as it is known */
 
-/* Tells the sink of the events in the journals and of what the maps tell now: since when an
+/* Passes to the sink the events in the journals and what the maps show now: since when an
  * instance is attached, which alarms are on, which bans are in force. In the order of time. 0, or
  * < 0 after a report. */
 int events_past(const struct target *target, const struct event_sink *sink);
 
 /* ---- the receiver of events that --exec names: a program that is run for each of them */
 
-/* Reads --exec, --user, --exec-max, --exec-timeout and the words behind `--`, and checks the
+/* Reads --exec, --user, --exec-max, --exec-timeout and the words after `--`, and checks the
  * program; raises the privileges that it needs to run as another user. Without --exec, out->tell is
  * NULL. 0, -1 or EXIT_USAGE; reports. */
 int program_sink_open(const struct command *command, struct event_sink *out);

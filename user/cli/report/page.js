@@ -4,9 +4,6 @@
 'use strict';
 
 const MS = 1000, SECOND = 1000 * MS, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
-// Drops begin with the first step that has so many per cent of the drops of the worst one: single packets over a limit are no attack.
-const DROPS_BEGIN_PERCENT = 10;
-const SOURCES_SHOWN = 20;
 
 // ---- text and elements
 
@@ -104,10 +101,6 @@ let said, report, bins, facts;
 
 const begin = (bin) => bins.first_us + bin * bins.width_us;
 
-// In the first half of the time before drops began: those that came in its second half may belong to what was dropped then,
-// for a limit's burst lets the first packets of a flood pass.
-const wasThere = (source) => facts.began > report.first_us && source.first_us - report.first_us < (facts.began - report.first_us) / 2;
-
 // The rule that dropped most, unless a reason that no rule has dropped more.
 function stopper() {
 	const [first] = report.rules;
@@ -128,33 +121,27 @@ function overTime(passes, unit) {
 }
 
 function factsFind() {
-	facts = {reasons: report.reasons.filter((of) => of.packets), sources: report.sources.list.map(
-		([name, dropped, passed, size, missed, first_us, last_us]) => ({source: name, dropped, passed, size, missed, first_us, last_us}))};
+	facts = {reasons: report.reasons.filter((of) => of.packets), known: report.sources.known};
 	Object.assign(facts, {
 		passed: overTime(true, 'packets'), passedBytes: overTime(true, 'bytes'),
 		dropped: overTime(false, 'packets'), droppedBytes: overTime(false, 'bytes'),
 		step: bins.width_us < SECOND ? MS : SECOND,
 	});
 	facts.worst = peak(facts.dropped);
-	facts.began = facts.dropped[facts.worst] ? Math.max(report.first_us,
-		begin(facts.dropped.findIndex((n) => n * 100 >= facts.dropped[facts.worst] * DROPS_BEGIN_PERCENT))) : 0;
-	facts.known = facts.sources.filter(wasThere);
-	facts.knownDropped = sum(facts.known.map((of) => of.dropped));
-	facts.knownAll = facts.knownDropped + sum(facts.known.map((of) => of.passed));
-	facts.losing = facts.known.filter((of) => of.dropped);
+	facts.knownAll = facts.known.dropped + facts.known.passed;
 	facts.stopper = stopper();
 }
 
 // ---- the summary: when drops began, which rule stopped it, what was lost
 
 function lead() {
-	if (!facts.began)
+	if (!report.began_us)
 		return make('p', {class: 'lead calm'}, 'Nothing was dropped.');
-	const into = facts.began - report.first_us;
-	return make('p', {class: 'lead'}, 'Drops began at ', strong(clock(facts.began, facts.step)),
+	const into = report.began_us - report.first_us;
+	return make('p', {class: 'lead'}, 'Drops began at ', strong(clock(report.began_us, facts.step)),
 		into ? `, ${wait(into)} into the capture,` : ', with the capture,', ` and reached ${rate(facts.dropped[facts.worst], bins.width_us)}. `,
 		facts.stopper.name(), ' dropped ', strong(share(facts.stopper.packets, sum(facts.dropped))), ' of what was dropped.',
-		facts.known.length > 0 && [' Sources that were there before lost ', strong(share(facts.knownDropped, facts.knownAll)), ' of their packets.']);
+		facts.known.count > 0 && [' Sources that were there before lost ', strong(share(facts.known.dropped, facts.knownAll)), ' of their packets.']);
 }
 
 const card = (title, id, big, text, rest, kind = '', restId = '') => make('div', {class: kind}, make('dt', {}, title),
@@ -164,12 +151,12 @@ const amountCard = (id, title, packets, size) => card(title, id, number(packets)
 const cards = () => make('dl', {class: 'cards'},
 	amountCard('passed', '▲ Passed', sum(facts.passed), sum(facts.passedBytes)),
 	amountCard('dropped', '▼ Dropped', sum(facts.dropped), sum(facts.droppedBytes)),
-	facts.began && [
-		card('Drops began', 'began', clock(facts.began, facts.step), `worst at ${clock(begin(facts.worst), facts.step)}`,
+	report.began_us && [
+		card('Drops began', 'began', clock(report.began_us, facts.step), `worst at ${clock(begin(facts.worst), facts.step)}`,
 			`${rate(facts.dropped[facts.worst], bins.width_us)} dropped`),
-		facts.known.length ? card('Lost by sources that were there before', 'known-lost', number(facts.knownDropped),
-			['packets, ', share(facts.knownDropped, facts.knownAll)],
-			[number(facts.losing.length), ' of ', number(facts.known.length), report.sources.missed ? ' noted sources' : ' sources'])
+		facts.known.count ? card('Lost by sources that were there before', 'known-lost', number(facts.known.dropped),
+			['packets, ', share(facts.known.dropped, facts.knownAll)],
+			[number(facts.known.losing), ' of ', number(facts.known.count), report.sources.missed ? ' noted sources' : ' sources'])
 			: card('Lost by sources that were there before', 'known-lost', '-', 'no source was'),
 		make('div', {class: 'full'}, make('dt', {}, 'Dropped most'), make('dd', {id: 'stopper'}, facts.stopper.name()),
 			make('dd', {}, number(facts.stopper.packets), ' packets'))]);
@@ -182,7 +169,7 @@ function summary() {
 		title: 'Packets that passed and were dropped, over time',
 		description: 'Passed packets a second grow upwards from the line, plain; dropped ones downwards, hatched. ' +
 			'The same figures are in the table at the end of the page.',
-		mark: facts.began, alarms,
+		mark: report.began_us, alarms,
 	}, 'Packets a second: passed above the line, dropped below it (hatched), on one scale.' +
 		(alarms ? ' Bars below: when an alarm was on.' : '')));
 }
@@ -288,28 +275,27 @@ function source(of) {
 		cell('n', number(of.passed)), cell('n bytes', bytes(of.size)), cell('over seen', spanDraw(of)));
 }
 
-function sourcesTable(id, caption, list, packets) {
-	const sorted = [...list].sort((a, b) => packets(b) - packets(a) || a.source.localeCompare(b.source, 'en', {numeric: true}));
-
-	return table(id, caption, [['', 'Source'], ['n', 'Dropped'], ['n', 'lost'], ['n', 'Passed'], ['n bytes', 'Bytes'], ['', 'Seen']],
-		make('tbody', {}, sorted.slice(0, SOURCES_SHOWN).map(source)));
-}
+const sourcesTable = (id, caption, list) => table(id, caption,
+	[['', 'Source'], ['n', 'Dropped'], ['n', 'lost'], ['n', 'Passed'], ['n bytes', 'Bytes'], ['', 'Seen']],
+	make('tbody', {}, list.map(([name, dropped, passed, size, missed, first_us, last_us]) =>
+		source({source: name, dropped, passed, size, missed, first_us, last_us}))));
 
 function known() {
-	if (!facts.began)
+	if (!report.began_us)
 		return null;
-	return section('Lost by sources that were there before', facts.losing.length ? [
-		sourcesTable('known', 'They sent before drops began, and lost packets: perhaps honest traffic.', facts.losing, (of) => of.dropped),
-		facts.losing.length > SOURCES_SHOWN && soft(`${digits(facts.losing.length - SOURCES_SHOWN)} more such sources lost less.`)]
-		: paragraph(facts.known.length ? 'None of the sources that were seen before drops began lost a packet.'
+	return section('Lost by sources that were there before', facts.known.losing ? [
+		sourcesTable('known', 'They sent before drops began, and lost packets: perhaps honest traffic.', facts.known.heaviest),
+		facts.known.losing > facts.known.heaviest.length &&
+			soft(`${digits(facts.known.losing - facts.known.heaviest.length)} more such sources lost less.`)]
+		: paragraph(facts.known.count ? 'None of the sources that were seen before drops began lost a packet.'
 			: 'No source was seen before drops began, so that none can be distinguished from the others.'));
 }
 
 const sources = () => section('Heaviest sources',
-	sourcesTable('sources', 'IPv4 by address, IPv6 by /64; those of most packets first.', facts.sources, (of) => of.passed + of.dropped),
+	sourcesTable('sources', 'IPv4 by address, IPv6 by /64; those of most packets first.', report.sources.heaviest),
 	soft(report.sources.missed ? `There are more than ${digits(report.sources.max)} sources. The list has each one with more than ${report.sources.missed} ` +
 		'packets; a figure may lack as many packets as stand beside the source.'
-		: `There are ${plural(facts.sources.length, 'source')} in all; the figures are exact.`));
+		: `There are ${plural(report.sources.count, 'source')} in all; the figures are exact.`));
 
 // ---- alarms
 
@@ -341,7 +327,7 @@ function header() {
 const method = () => details('How to read this page',
 	report.packets > 0 && paragraph(`Each step of a drawing is the mean of ${duration(bins.width_us)}; the first and the last one may lie in part ` +
 		'outside of the capture, and show less than there was. Small drawings have a scale of their own. Times are UTC.'),
-	paragraph(`Drops are said to begin with the first step that has ${DROPS_BEGIN_PERCENT} % of the drops of the worst one. Sources were there before ` +
+	paragraph(`Drops are said to begin with the first step that has ${report.began_percent} % of the drops of the worst one. Sources were there before ` +
 		'that were seen in the first half of the time until then: a limit lets the first packets of a flood pass, too.'),
 	paragraph('A packet that passes counts for each limit that it was held to, so that the packets of all rules may be more than those of the capture.'),
 	report.not_run > 0 && paragraph(`${report.not_run} packets were sent by a local address or passed between others, and were not run.`),

@@ -14,7 +14,11 @@
 /* A row with a drawing takes some kilobytes. */
 #define RULES_DRAWN       100
 #define DIFFERENCES_DRAWN 50
-#define DIFFERING_SHOWN   20
+#define SOURCES_SHOWN     20
+
+/* Drops begin with the first step that has so many per cent of the drops of the worst one: single
+ * packets over a limit are no attack. */
+#define DROPS_BEGIN_PERCENT 10
 
 static void put_number(struct json_object *object, const char *key, uint64_t n)
 {
@@ -155,30 +159,94 @@ static struct json_object *json_rules(const struct record *record)
 
 /* ---- sources and alarms */
 
-/* Each source of thousands as [source, dropped, passed, bytes, missed, first_us, last_us]. */
-static struct json_object *json_sources(const struct heavy *sources)
+static uint64_t drops_at(const struct record *record, size_t bin)
 {
-	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+	uint64_t sum = 0;
+
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (record->sides[0].reasons[i] && !reason_rows[i].passes)
+			sum += record->sides[0].reasons[i]->at[bin].packets;
+	return sum;
+}
+
+/* 0: nothing was dropped. */
+static uint64_t drops_begin_ns(const struct record *record)
+{
+	uint64_t worst = 0, begin_ns;
+	size_t bin = 0;
+
+	for (size_t i = 0; i < record->timeline.count; i++)
+		worst = drops_at(record, i) > worst ? drops_at(record, i) : worst;
+	if (!worst)
+		return 0;
+	while (drops_at(record, bin) * 100 < worst * DROPS_BEGIN_PERCENT)
+		bin++;
+	begin_ns = timeline_begin_ns(&record->timeline, bin);
+	return begin_ns > record->first_ns ? begin_ns : record->first_ns;
+}
+
+/* Each as [source, dropped, passed, bytes, missed, first_us, last_us]; no more than are shown, so
+ * that who passes the page on passes on no other address. */
+static struct json_object *json_heaviest(const struct heavy *sources, unsigned int kind,
+					 uint64_t before_ns)
+{
+	const struct heavy_source *top[SOURCES_SHOWN];
+	size_t count = heavy_top(sources, kind, before_ns, top, SOURCES_SHOWN);
+	struct json_object *list = json_object_new_array();
 	char text[PREFIX_TEXT_MAX];
 
-	for (const struct heavy_source *s = sources->list; s; s = s->hh.next) {
-		const struct rl_amount *passed = &s->amount[RECORD_PASSED];
-		const struct rl_amount *dropped = &s->amount[RECORD_DROPPED];
+	for (size_t i = 0; i < count; i++) {
+		const struct rl_amount *passed = &top[i]->amount[RECORD_PASSED];
+		const struct rl_amount *dropped = &top[i]->amount[RECORD_DROPPED];
 		struct json_object *row = json_object_new_array();
 
-		heavy_print(text, sizeof(text), s);
+		heavy_print(text, sizeof(text), top[i]);
 		json_append(row, json_object_new_string(text));
 		append_number(row, dropped->packets);
 		append_number(row, passed->packets);
 		append_number(row, dropped->bytes + passed->bytes);
-		append_number(row, s->missed);
-		append_number(row, s->first_ns / NS_PER_US);
-		append_number(row, s->last_ns / NS_PER_US);
+		append_number(row, top[i]->missed);
+		append_number(row, top[i]->first_ns / NS_PER_US);
+		append_number(row, top[i]->last_ns / NS_PER_US);
 		json_append(list, row);
 	}
-	put_number(object, "missed", sources->missed);
+	return list;
+}
+
+/* Those that came in the first half of the time before drops began: sources of its second half may
+ * belong to what was dropped then, for a limit's burst lets the first packets of a flood pass. */
+static struct json_object *json_known(const struct record *record, uint64_t begin_ns)
+{
+	struct json_object *object = json_object_new_object();
+	uint64_t before_ns = 0, count = 0, losing = 0, passed = 0, dropped = 0;
+
+	if (begin_ns > record->first_ns)
+		before_ns = record->first_ns + (begin_ns - record->first_ns) / 2;
+	for (const struct heavy_source *s = record->sources.list; s; s = s->hh.next) {
+		if (s->first_ns >= before_ns)
+			continue;
+		count++;
+		losing += s->amount[RECORD_DROPPED].packets > 0;
+		passed += s->amount[RECORD_PASSED].packets;
+		dropped += s->amount[RECORD_DROPPED].packets;
+	}
+	put_number(object, "count", count);
+	put_number(object, "losing", losing);
+	put_number(object, "passed", passed);
+	put_number(object, "dropped", dropped);
+	json_put(object, "heaviest", json_heaviest(&record->sources, RECORD_DROPPED, before_ns));
+	return object;
+}
+
+static struct json_object *json_sources(const struct record *record, uint64_t begin_ns)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_number(object, "count", heavy_count(&record->sources));
+	put_number(object, "missed", record->sources.missed);
 	put_number(object, "max", HEAVY_MAX);
-	json_put(object, "list", list);
+	json_put(object, "heaviest", json_heaviest(&record->sources, HEAVY_KINDS, UINT64_MAX));
+	json_put(object, "known", json_known(record, begin_ns));
 	return object;
 }
 
@@ -231,7 +299,7 @@ static void put_differences(struct json_object *object, const struct record *rec
 	json_put(object, "differences", drawn);
 	put_series(object, "only_policy", record, &only[0], false);
 	put_series(object, "only_against", record, &only[1], false);
-	json_put(object, "differing", json_differing(record, DIFFERING_SHOWN));
+	json_put(object, "differing", json_differing(record, SOURCES_SHOWN));
 }
 
 struct json_object *page_json(const struct page *page)
@@ -239,6 +307,7 @@ struct json_object *page_json(const struct page *page)
 	const struct record *record = page->record;
 	struct json_object *object = json_object_new_object();
 	struct json_object *policies = json_object_new_array(), *alarms = json_object_new_array();
+	uint64_t begin_ns = drops_begin_ns(record);
 
 	for (int i = 0; i < record->side_count; i++) {
 		json_append(policies, json_object_new_string(record->sides[i].name));
@@ -255,7 +324,9 @@ struct json_object *page_json(const struct page *page)
 	json_put(object, "bins", json_bins(&record->timeline));
 	json_put(object, "reasons", json_reasons(record));
 	json_put(object, "rules", json_rules(record));
-	json_put(object, "sources", json_sources(&record->sources));
+	put_time(object, "began_us", begin_ns);
+	put_number(object, "began_percent", DROPS_BEGIN_PERCENT);
+	json_put(object, "sources", json_sources(record, begin_ns));
 	json_put(object, "alarms", alarms);
 	if (record->side_count > 1)
 		put_differences(object, record);

@@ -84,7 +84,7 @@ static void differences_print(const struct record *record)
 static void sources_print(const struct record *record)
 {
 	const struct heavy_source *top[SOURCES_SHOWN];
-	size_t count = heavy_top(&record->differing, top, SOURCES_SHOWN);
+	size_t count = heavy_top(&record->differing, HEAVY_KINDS, UINT64_MAX, top, SOURCES_SHOWN);
 	struct table table = {.columns = 3, .right = 3};
 	char source[PREFIX_TEXT_MAX];
 
@@ -157,7 +157,7 @@ struct json_object *json_differing(const struct record *record, size_t max)
 
 	if (!top)
 		out_of_memory();
-	count = heavy_top(&record->differing, top, max);
+	count = heavy_top(&record->differing, HEAVY_KINDS, UINT64_MAX, top, max);
 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *object = json_object_new_object();
