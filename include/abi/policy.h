@@ -102,7 +102,10 @@ struct rl_match {
 			__u8 src[16];
 			__u8 dst[16];
 		};
-		struct rl_condition conditions[RL_CONDITIONS_INLINE]; /* if so few */
+		struct {
+			struct rl_condition conditions[RL_CONDITIONS_INLINE]; /* if so few */
+			__u16 conditions_pad;
+		};
 	};
 };
 _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
@@ -153,7 +156,10 @@ struct rl_extra {
 		char filter[RL_FILTER_MAX + 1]; /* packets do not read it */
 		/* In the kernel, where there are more than rl_match has room for: of a rule without
 		 * RL_MATCH_FILTER. One with it has them in the element after its own. */
-		struct rl_condition conditions[RL_CONDITIONS_MAX];
+		struct {
+			struct rl_condition conditions[RL_CONDITIONS_MAX];
+			__u8 conditions_pad[10];
+		};
 	};
 	/* Packets do not read these. */
 	char src_set[RL_SET_NAME_MAX + 1]; /* RL_MATCH_SRC with RL_LEN_SET */

@@ -225,7 +225,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.limit = rule->limit,
 		.comment_id = rule->comment_id,
 	};
-	if (rule->match.flags & RL_MATCH_FILTER)
+	if (rule->extra && rule->match.flags & RL_MATCH_FILTER)
 		bits.filter = filter_number(b, rule);
 	set_matches_emit(b, rule, &bits);
 	emit_extra(b, rule, bits.filter, entry);

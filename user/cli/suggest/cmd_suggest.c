@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl suggest: a policy from what was seen. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/message.h"
-#include "base/captured.h"
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
@@ -64,32 +62,6 @@ static int options_check(const struct command *command)
 	if (captures && option_given(command, OPTION_RATE))
 		return wrong("suggest: --rate applies only to a device: leave it out");
 	return 0;
-}
-
-int suggest_learn(struct suggest *s, const struct captured *captured,
-		  const struct local_packet *local, uint64_t packets)
-{
-	struct seen_packet packet = {
-		.time_ns = captured->time_ns,
-		.weight = packets,
-		.proto = local->proto,
-		.port = local->dport,
-		.has_ports = local->has_ports,
-		.fragment = local->fragment,
-		.later = local->later,
-		.asks = local->kind == LOCAL_TCP && (local->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN,
-		.bytes = captured->bytes,
-	};
-	int ret;
-
-	if (!local->has_addresses || local->malformed)
-		return 0;
-	memcpy(packet.source, local->src, sizeof(packet.source));
-	ret = seen_add(&s->seen, &packet);
-	if (ret == -E2BIG)
-		return fail("suggest: more than is kept of %s: suggest from a shorter time",
-			    s->rate ? "the device" : "the captures");
-	return ret ? fail("out of memory") : 0;
 }
 
 static int conclude(struct suggest *s)

@@ -36,15 +36,15 @@ struct suggest {
 
 /* 0, -1 or EXIT_USAGE; reports. */
 int suggest_from_captures(struct suggest *s);
-/* Time of a clock, since 1970, so many seconds after the first packet that was learnt from. */
-uint64_t suggest_clock(const struct suggest *s, uint32_t seconds);
 
 /* ---- suggest_live.c */
 
 int suggest_from_device(struct suggest *s);
 
-/* ---- cmd_suggest.c */
+/* ---- suggest.c */
 
+/* Time of a clock, since 1970, so many seconds after the first packet that was learnt from. */
+uint64_t suggest_clock(const struct suggest *s, uint32_t seconds);
 /* A packet that arrives; it stands for so many. 0 or -1; reports. */
 int suggest_learn(struct suggest *s, const struct captured *captured,
 		  const struct local_packet *local, uint64_t packets);

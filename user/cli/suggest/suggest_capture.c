@@ -79,16 +79,6 @@ static int packet_place(struct reading *reading, uint64_t number, struct capture
 	return 0;
 }
 
-uint64_t suggest_clock(const struct suggest *s, uint32_t seconds)
-{
-	uint64_t at_ns = s->seen.begin_ns + seconds * NS_PER_SECOND;
-	size_t i = s->stretch_count;
-
-	while (i > 1 && s->stretches[i - 1].at_ns > at_ns)
-		i--;
-	return at_ns + (i ? s->stretches[i - 1].ahead_ns : 0);
-}
-
 /* ---- packets */
 
 /* Which packets an instance would see. */
@@ -177,7 +167,7 @@ static int capture_learn(struct reading *reading, const char *path)
 
 static int file_peek(struct file *file)
 {
-	struct captured packet;
+	struct captured packet = {0};
 	struct capture capture;
 	int got = -1, ret = capture_open(file->path, &capture);
 
@@ -189,7 +179,7 @@ static int file_peek(struct file *file)
 		got = capture_next(&capture, &packet);
 	if (!got)
 		fail("%s: no packets: capture while clients are served", file->path);
-	file->first_ns = got > 0 ? packet.time_ns : 0;
+	file->first_ns = packet.time_ns;
 	capture_close(&capture);
 	return got > 0 ? 0 : -1;
 }
@@ -206,8 +196,10 @@ static int files_learn(struct reading *reading)
 	const struct command *command = reading->suggest->command;
 	size_t count = 1 + (size_t)command->word_count;
 	struct file *files = calloc(count, sizeof(*files));
-	int ret = files ? 0 : fail("out of memory");
+	int ret = 0;
 
+	if (!files)
+		return fail("out of memory");
 	for (size_t i = 0; i < count && !ret; i++) {
 		files[i].path = i ? command->words[i - 1] : command->arguments[OPTION_CAPTURE];
 		ret = file_peek(&files[i]);

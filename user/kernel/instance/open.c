@@ -402,7 +402,9 @@ static int open_for(const struct target *target, enum use use, uint64_t maps, st
 
 	if (ret)
 		return ret;
-	at = &places.items[0];
+	at = places.items;
+	if (!at)
+		return one_check(target, &places, false);
 	ret = maps_open_at(at->path, at->device, at->hook, use, maps, out);
 	if (ret == -EACCES && use != USE_READ)
 		fail("%s: %s: run as root (members of the group of `attach --group` may only read)",
