@@ -53,9 +53,10 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 16u
+#define RL_ABI_VERSION 17u
 
 #include "abi/alarms.h"
+#include "abi/fields.h"
 #include "abi/filter.h"
 #include "abi/fleet.h"
 #include "abi/instance.h"

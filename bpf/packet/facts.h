@@ -29,13 +29,13 @@ const volatile bool keeps_states = true;     /* RL_USE_STATES, or --table lru or
 #if EXTENDED
 
 struct facts {
-	__u16 number[RL_WORD_FILTERS - RL_WORD_FACTS]; /* enum rl_word */
-	__u32 filters;                                 /* bits of those that hold: filter.h */
+	__u16 number[RL_NUMBERS]; /* enum rl_number */
+	__u32 filters;            /* bits of those that hold: filter.h */
 	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
 	__u32 alarms;             /* bits of those that are on: alarm.h */
-	__u16 lacks;         /* enum rl_match_flag: matches that ask for what it does not have */
-	__u16 network;       /* offset of the IP header, as packet.transport */
-	__u16 payload;       /* offset of what is behind the transport header */
+	__u16 lacks;              /* rl_match.flags that ask for what it does not have */
+	__u16 network;            /* offset of the IP header, as packet.transport */
+	__u16 payload;            /* offset of what is behind the transport header */
 	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
 	__u32 room;          /* bytes of the frame from the IP header on */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
@@ -44,13 +44,13 @@ struct facts {
 };
 
 /* The word of struct packet that a field of the facts begins with. */
-#define FACTS_WORD(field) (RL_WORD_FACTS + offsetof(struct facts, field) / 2)
+#define FACTS_WORD(field) (RL_WORD_NUMBERS + offsetof(struct facts, field) / 2)
 _Static_assert(FACTS_WORD(filters) == RL_WORD_FILTERS && FACTS_WORD(src_sets) == RL_WORD_SRC_SETS &&
 		       FACTS_WORD(dst_sets) == RL_WORD_DST_SETS,
 	       "conditions find them by their place");
 
 /* A number that conditions compare. */
-#define FACT(name) fact->number[RL_WORD_##name - RL_WORD_FACTS]
+#define FACT(name) fact->number[RL_NUMBER_##name]
 
 /* Assignments to fields of `fact`, computed where something asks for one. Each use loads the
  * constant anew, so that facts which are found at once stand together. */
@@ -77,13 +77,13 @@ _Static_assert(FACTS_WORD(filters) == RL_WORD_FILTERS && FACTS_WORD(src_sets) ==
 
 #endif
 
-#define LACKS_WITHOUT_TRANSPORT                                                \
-	(RL_MATCH_SPORT | RL_MATCH_DPORT | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | \
-	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD)
-#define LACKS_OF_TCP  RL_MATCH_ICMP_TYPE
-#define LACKS_OF_UDP  (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE)
-#define LACKS_OF_SCTP (LACKS_OF_UDP | RL_MATCH_PAYLOAD)
-#define LACKS_OF_ICMP (RL_MATCH_SPORT | RL_MATCH_DPORT | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
+#define LACKS_PORTS             (RL_MATCH_SPORT | RL_MATCH_DPORT | RL_HAS_PORTS)
+#define LACKS_TCP               (RL_MATCH_SYN | RL_HAS_TCP)
+#define LACKS_WITHOUT_TRANSPORT (LACKS_PORTS | LACKS_TCP | RL_HAS_ICMP | RL_HAS_PAYLOAD)
+#define LACKS_OF_TCP            RL_HAS_ICMP
+#define LACKS_OF_UDP            (LACKS_TCP | RL_HAS_ICMP)
+#define LACKS_OF_SCTP           (LACKS_OF_UDP | RL_HAS_PAYLOAD)
+#define LACKS_OF_ICMP           (LACKS_PORTS | LACKS_TCP)
 
 static __always_inline __u8 dscp_of_ipv6(const struct ipv6hdr *ip)
 {

@@ -114,7 +114,7 @@ _Static_assert(offsetof(struct packet, sport) == 2 * RL_WORD_SPORT &&
 		       offsetof(struct packet, proto) == 2 * RL_WORD_KIND + 1,
 	       "conditions find them by their place");
 #if EXTENDED
-_Static_assert(offsetof(struct packet, facts) == 2 * RL_WORD_FACTS &&
+_Static_assert(offsetof(struct packet, facts) == 2 * RL_WORD_NUMBERS &&
 		       sizeof(struct packet) >= 2 * RL_WORDS,
 	       "and these");
 #endif
@@ -345,7 +345,7 @@ static __always_inline struct icmp_header *parse_icmp(struct cursor *c, struct p
 	if (!icmp)
 		return NULL;
 	FACTS(p, fact->lacks = LACKS_OF_ICMP,
-	      FACT(ICMP) = (__u16)icmp->bytes[0] << 8 | icmp->bytes[1]);
+	      FACT(ICMP_TYPE) = (__u16)icmp->bytes[0] << 8 | icmp->bytes[1]);
 	FACT_PAYLOAD(p, sizeof(*icmp), p->payload);
 	return icmp;
 }

@@ -6,31 +6,11 @@
 
 #include <linux/types.h>
 
+#include "abi/fields.h"
 #include "abi/names.h"
 
-/* Bits of rl_match.flags: which conditions a rule states. */
-enum rl_match_flag {
-	RL_MATCH_PROTO = 1 << 0,
-	RL_MATCH_SPORT = 1 << 1,
-	RL_MATCH_DPORT = 1 << 2,
-	RL_MATCH_SRC = 1 << 3,
-	RL_MATCH_DST = 1 << 4,
-	RL_MATCH_SYN = 1 << 5,
-	RL_MATCH_FRAGMENT = 1 << 6,
-	RL_MATCH_NEW_SOURCE = 1 << 7,
-	RL_MATCH_ESTABLISHED = 1 << 8, /* bpf/proof/proof.h */
-	/* Those whose condition is in rl_extra. */
-	RL_MATCH_TCP_FLAGS = 1 << 9,
-	RL_MATCH_LENGTH = 1 << 10,
-	RL_MATCH_TTL = 1 << 11,
-	RL_MATCH_DSCP = 1 << 12,
-	RL_MATCH_ICMP_TYPE = 1 << 13,
-	RL_MATCH_PAYLOAD = 1 << 14,
-	RL_MATCH_FILTER = 1 << 15,
-};
-#define RL_MATCH_EXTRAS                                                        \
-	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
-	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
+/* Matches whose conditions are in rl_extra. */
+#define RL_MATCH_EXTRAS    (RL_MATCH_NUMBERS | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
 
 #define RL_GROUP_MAX       8 /* rules of one prefix without an index; limits that one packet meets */
 #define RL_INDEXED_MAX     1024 /* rules of one prefix */
@@ -45,17 +25,13 @@ enum rl_match_flag {
 enum rl_word {
 	RL_WORD_SPORT = 4,
 	RL_WORD_DPORT = 5,
-	RL_WORD_KIND = 6, /* RL_KIND_*, and the protocol in the other byte */
-	RL_WORD_FACTS = 56,
-	RL_WORD_TCP_FLAGS = RL_WORD_FACTS,
-	RL_WORD_LENGTH,
-	RL_WORD_TTL,
-	RL_WORD_DSCP,
-	RL_WORD_ICMP,          /* type << 8 | code */
-	RL_WORD_FILTERS = 62,  /* bits of the filters that hold */
-	RL_WORD_SRC_SETS = 64, /* bits of the sets that the source is in */
-	RL_WORD_DST_SETS = 68,
-	RL_WORDS = 72,
+	RL_WORD_KIND = 6,     /* RL_KIND_*, and the protocol in the other byte */
+	RL_WORD_NUMBERS = 56, /* enum rl_number, one after the other */
+	/* Bits of the filters that hold, and of the sets that the addresses are in. */
+	RL_WORD_FILTERS = RL_WORD_NUMBERS + (RL_NUMBERS + 1) / 2 * 2,
+	RL_WORD_SRC_SETS = (RL_WORD_FILTERS + 2 + 3) / 4 * 4,
+	RL_WORD_DST_SETS = RL_WORD_SRC_SETS + 4,
+	RL_WORDS = RL_WORD_DST_SETS + 4,
 };
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define RL_KIND_SHIFT  0
@@ -84,17 +60,19 @@ _Static_assert(sizeof(struct rl_condition) == 6, "rl_condition");
 
 #define RL_CONDITIONS_INLINE 5 /* in the rule, where it states no address */
 #define RL_CONDITIONS_APART  0x80
-#define RL_CONDITIONS_MAX    41 /* 32 of two lists of ports under `not`, and nine others */
+#define RL_CONDITIONS_MAX    (36 + RL_NUMBERS) /* 32 are of two lists of ports under `not` */
 
-/* Matches of a rule. Unused fields are zero, so that two matches compare with memcmp. */
+/* Matches of a rule, as packets compare them; the policy's own are in rl_extra where there are
+ * numbers among them. Unused fields are zero. */
 struct rl_match {
-	__u16 flags; /* enum rl_match_flag */
+	__u16 flags; /* enum rl_match_flag; of numbers, enum rl_header_flag */
 	__u8 proto;
 	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra */
 	__u8 dst_len;
 	__u8 count; /* in the kernel: of conditions; RL_CONDITIONS_APART: they, or a payload, are in
 		       rl_extra */
-	__u16 negated;                 /* of `flags`: conditions that must be known, and not hold */
+	__u16 negated; /* of `flags`, without numbers: conditions that must be known, and not hold
+			*/
 	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;
 	union {
@@ -131,23 +109,23 @@ struct rl_port_range {
 	__u16 first, last; /* inclusive */
 };
 
+/* A number that a rule states: from `first` to `last`; of RL_MATCH_TCP_FLAGS, those of `last` that
+ * are set are exactly those of `first`. */
+struct rl_numbers {
+	__u16 first, last;
+};
+
 /* Conditions that few rules state. Unused fields are zero, so that two of them compare with memcmp.
  */
 struct rl_extra {
-	__u8 tcp_mask;  /* RL_MATCH_TCP_FLAGS: of these flags exactly … */
-	__u8 tcp_flags; /* … these are set; bits as in the 14th byte of a TCP header */
-	__u8 ttl_first, ttl_last;
-	__u16 length_first, length_last; /* bytes of the IP packet */
-	__u8 dscp;                       /* 0..63 */
-	__u8 icmp_type, icmp_code;
-	__u8 icmp_has_code; /* 1: the code must be that, too */
-	__u8 sport_count;   /* RL_MATCH_SPORT: ranges of a list, 2 or more; 0: there is none */
+	__u32 flags, negated; /* in the kernel: of struct match, if it has numbers */
+	struct rl_numbers number[RL_NUMBERS]; /* enum rl_number */
+	__u8 sport_count; /* RL_MATCH_SPORT: ranges of a list, 2 or more; 0: there is none */
 	__u8 dport_count;
 	__u8 payload_len; /* RL_MATCH_PAYLOAD: 1..RL_PAYLOAD_MAX */
 	__u8 filter_bit; /* RL_MATCH_FILTER: its number in the program; RL_FILTER_NONE in the kernel
 			  */
-	__u16 payload_at; /* 0..RL_PAYLOAD_OFFSET_MAX */
-	__u8 pad[6];
+	__u16 payload_at;             /* 0..RL_PAYLOAD_OFFSET_MAX */
 	__u8 payload[RL_PAYLOAD_MAX]; /* bits outside the mask are zero */
 	__u8 payload_mask[RL_PAYLOAD_MAX];
 	struct rl_port_range sport[RL_PORT_RANGES_MAX]; /* ascending, none touches the next */
@@ -158,7 +136,8 @@ struct rl_extra {
 		 * RL_MATCH_FILTER. One with it has them in the element after its own. */
 		struct {
 			struct rl_condition conditions[RL_CONDITIONS_MAX];
-			__u8 conditions_pad[10];
+			__u8 conditions_pad[RL_FILTER_MAX + 1 -
+					    RL_CONDITIONS_MAX * sizeof(struct rl_condition)];
 		};
 	};
 	/* Packets do not read these. */
@@ -166,9 +145,9 @@ struct rl_extra {
 	char dst_set[RL_SET_NAME_MAX + 1];
 	char alarm[RL_ALARM_NAME_MAX + 1]; /* behind `while`; "": the rule holds without */
 	__u8 alarm_not;                    /* 1: `while not` */
-	__u8 pad2[7];
+	__u8 pad2[5];
 };
-_Static_assert(sizeof(struct rl_extra) == 544, "rl_extra");
+_Static_assert(sizeof(struct rl_extra) == 532 + RL_NUMBERS * sizeof(struct rl_numbers), "rl_extra");
 
 /* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {

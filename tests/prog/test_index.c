@@ -64,7 +64,7 @@ static uint16_t port_draw(uint32_t room)
 /* Most often where a rule begins or ends, or beside it. */
 static uint16_t port_beside(const struct policy *policy, bool source)
 {
-	const struct rl_match *match = &policy->rules[random_under(&seed, policy->count)].match;
+	const struct match *match = &policy->rules[random_under(&seed, policy->count)].match;
 	uint16_t first = source ? match->sport_first : match->dport_first;
 	uint16_t last = source ? match->sport_last : match->dport_last;
 
@@ -130,7 +130,7 @@ static bool in_ports(uint16_t port, uint16_t first, uint16_t last)
 }
 
 /* A match on a header that the packet does not have holds neither plain nor under `not`. */
-static bool agrees(const struct rl_match *match, uint32_t flag, bool known, bool holds)
+static bool agrees(const struct match *match, uint32_t flag, bool known, bool holds)
 {
 	if (!(match->flags & flag))
 		return true;
@@ -148,7 +148,7 @@ static bool in_ranges(uint16_t port, const struct rl_port_range *ranges, uint32_
 
 static bool ports_hold(const struct rule *rule, uint32_t flag, uint16_t port)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	const struct rl_extra *extra = rule->extra;
 	bool source = flag == RL_MATCH_SPORT;
 
@@ -161,7 +161,7 @@ static bool ports_hold(const struct rule *rule, uint32_t flag, uint16_t port)
 
 static bool matches(const struct rule *rule, const struct packet *packet)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	bool ports = kinds[packet->kind].ports, tcp = is_tcp(packet->kind);
 	const struct rl_extra none = {0}, *extra = rule->extra ? rule->extra : &none;
 
@@ -175,9 +175,11 @@ static bool matches(const struct rule *rule, const struct packet *packet)
 	       agrees(match, RL_MATCH_DST, true,
 		      prefix_contains(match->dst, match->dst_len, packet->dst)) &&
 	       agrees(match, RL_MATCH_TTL, true,
-		      packet->ttl >= extra->ttl_first && packet->ttl <= extra->ttl_last) &&
+		      packet->ttl >= extra->number[RL_NUMBER_TTL].first &&
+			      packet->ttl <= extra->number[RL_NUMBER_TTL].last) &&
 	       agrees(match, RL_MATCH_TCP_FLAGS, tcp,
-		      (packet->tcp_flags & extra->tcp_mask) == extra->tcp_flags);
+		      (packet->tcp_flags & extra->number[RL_NUMBER_TCP_FLAGS].last) ==
+			      extra->number[RL_NUMBER_TCP_FLAGS].first);
 }
 
 /* With `lists` also lists of ports, and not. */

@@ -63,13 +63,13 @@ static void prefix_draw(bool ip6, uint8_t addr[16], uint8_t *len)
 /* ---- rules */
 
 enum place { DEVICE = -3, ANY, PREFIX }; /* or the number of a set */
-enum match { ALL, TCP, UDP, DNS, GRE, SRC, DST, NOT_SRC, MATCHES };
+enum matched { ALL, TCP, UDP, DNS, GRE, SRC, DST, NOT_SRC, MATCHES };
 
 struct want {
 	char text[160];
 	int place;
 	uint8_t addr[16], len; /* of PREFIX */
-	enum match match;
+	enum matched match;
 	int set; /* of SRC, DST, NOT_SRC */
 	enum rl_action action;
 	uint64_t counted;

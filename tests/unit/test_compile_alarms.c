@@ -143,6 +143,9 @@ static void uses_test(void **state)
 		{"alarm a when" RATES "rule any limit 1/s", RL_USE_ALARMS | RL_USE_REFUSALS4},
 		{"alarm a when" RATES "rule any limit 1/s while a", RL_USE_ALARMS},
 		{"alarm a when" RATES "rule any deny while a", RL_USE_ALARMS},
+		/* A condition whose numbers are all 0. */
+		{"alarm a when" RATES "rule any dscp cs0 deny while a",
+		 RL_USE_ALARMS | RL_USE_EXTRAS},
 		{"alarm a when" RATES "rule device limit 1/s", RL_USE_ALARMS | RL_USE_REFUSES},
 		{"alarm a when" RATES "rule device limit 1/s while not a", RL_USE_ALARMS},
 		{"alarm a when length 20-99" RATES, RL_USE_ALARMS | RL_USE_EXTRAS},

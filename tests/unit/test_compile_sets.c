@@ -147,10 +147,10 @@ static void test_groups(void **state)
 		const struct rl_match *match = &out.rules[i].match;
 		const struct rl_condition *condition = match->conditions;
 
-		if (match_names_set(match, RL_MATCH_SRC))
+		if (match->flags & RL_MATCH_SRC)
 			assert_bit(condition++, RL_WORD_SRC_SETS, RL_BITS_ARE,
 				   policy_set_find(&policy, "by-src")->id);
-		if (match_names_set(match, RL_MATCH_DST))
+		if (match->flags & RL_MATCH_DST)
 			assert_bit(condition++, RL_WORD_DST_SETS,
 				   match->negated ? RL_BITS_ARE_NOT : RL_BITS_ARE,
 				   policy_set_find(&policy, "by-dst")->id);

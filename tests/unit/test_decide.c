@@ -464,9 +464,10 @@ static int home_len(const struct trial *t, const char *set, const uint8_t addr[1
 static bool condition_holds(const struct trial *t, const struct rule *rule,
 			    const struct world_packet *p, enum rl_match_flag flag)
 {
-	const struct rl_match *m = &rule->match;
+	const struct match *m = &rule->match;
 	const struct rl_extra *x = rule->extra;
 	struct rl_port_range list[RL_PORT_RANGES_MAX];
+	uint16_t icmp;
 
 	switch (flag) {
 	case RL_MATCH_PROTO:
@@ -494,16 +495,20 @@ static bool condition_holds(const struct trial *t, const struct rule *rule,
 	case RL_MATCH_ESTABLISHED:
 		return p->is_established;
 	case RL_MATCH_TCP_FLAGS:
-		return (p->flags & x->tcp_mask) == x->tcp_flags;
+		return (p->flags & x->number[RL_NUMBER_TCP_FLAGS].last) ==
+		       x->number[RL_NUMBER_TCP_FLAGS].first;
 	case RL_MATCH_LENGTH:
-		return p->length >= x->length_first && p->length <= x->length_last;
+		return p->length >= x->number[RL_NUMBER_LENGTH].first &&
+		       p->length <= x->number[RL_NUMBER_LENGTH].last;
 	case RL_MATCH_TTL:
-		return p->ttl >= x->ttl_first && p->ttl <= x->ttl_last;
+		return p->ttl >= x->number[RL_NUMBER_TTL].first &&
+		       p->ttl <= x->number[RL_NUMBER_TTL].last;
 	case RL_MATCH_DSCP:
-		return p->dscp == x->dscp;
+		return p->dscp == x->number[RL_NUMBER_DSCP].first;
 	case RL_MATCH_ICMP_TYPE:
-		return p->icmp_type == x->icmp_type &&
-		       (!x->icmp_has_code || p->icmp_code == x->icmp_code);
+		icmp = p->icmp_type << 8 | p->icmp_code;
+		return icmp >= x->number[RL_NUMBER_ICMP_TYPE].first &&
+		       icmp <= x->number[RL_NUMBER_ICMP_TYPE].last;
 	case RL_MATCH_PAYLOAD:
 		return (p->payload & x->payload_mask[0]) == x->payload[0];
 	case RL_MATCH_FILTER:

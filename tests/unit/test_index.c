@@ -78,13 +78,15 @@ static bool matches(const struct rule *rule, const struct packet *p)
 	return holds(rule, RL_MATCH_PROTO, true, p->proto == rule->match.proto) &&
 	       ports_hold(rule, p) && holds(rule, RL_MATCH_SYN, tcp, (p->flags & 0x12) == 0x02) &&
 	       holds(rule, RL_MATCH_TCP_FLAGS, tcp,
-		     (p->flags & extra->tcp_mask) == extra->tcp_flags) &&
+		     (p->flags & extra->number[RL_NUMBER_TCP_FLAGS].last) ==
+			     extra->number[RL_NUMBER_TCP_FLAGS].first) &&
 	       holds(rule, RL_MATCH_FRAGMENT, true, p->fragment != WHOLE) &&
 	       holds(rule, RL_MATCH_SRC, true,
 		     prefix_contains(rule->match.src, rule->match.src_len, src)) &&
 	       holds(rule, RL_MATCH_NEW_SOURCE, true, p->is_new) &&
 	       holds(rule, RL_MATCH_TTL, true,
-		     p->ttl >= extra->ttl_first && p->ttl <= extra->ttl_last) &&
+		     p->ttl >= extra->number[RL_NUMBER_TTL].first &&
+			     p->ttl <= extra->number[RL_NUMBER_TTL].last) &&
 	       holds(rule, RL_MATCH_PAYLOAD, has_ports(p) && p->proto != IPPROTO_SCTP,
 		     p->payload == extra->payload[0]);
 }

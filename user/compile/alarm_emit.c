@@ -83,7 +83,7 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 /* ---- */
 
 /* Does its count need more than headers, as to which sets an address is in? */
-static bool asks_facts(const struct rl_match *match)
+static bool asks_facts(const struct match *match)
 {
 	return match->flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER) ||
 	       match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST);

@@ -5,7 +5,7 @@
  */
 #include "compile/conditions.h"
 
-#include "policy/ranges.h"
+#include "policy/field.h"
 
 struct conditions {
 	struct rl_condition *list;
@@ -32,8 +32,6 @@ static void outside_add(struct conditions *all, enum rl_word word, uint32_t firs
 static void range_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
 		      enum rl_word word, uint32_t first, uint32_t last)
 {
-	if (!(rule->match.flags & flag))
-		return;
 	if (rule->match.negated & flag)
 		outside_add(all, word, first, last);
 	else
@@ -77,25 +75,25 @@ static void ports_add(struct conditions *all, const struct rule *rule, enum rl_m
 			outside_add(all, word, ports[i - 1].last + 1, ports[i].first - 1);
 }
 
-static void extra_add(struct conditions *all, const struct rule *rule)
+static void numbers_add(struct conditions *all, const struct rule *rule)
 {
-	const struct rl_extra *extra = rule->extra;
-	struct value_range icmp;
+	fields_for_each(flag, rule->match.flags & RL_MATCH_NUMBERS)
+	{
+		int number = all_fields[field_of(flag)].number;
+		enum rl_word word = RL_WORD_NUMBERS + number;
+		struct rl_numbers numbers = rule->extra->number[number];
 
-	range_add(all, rule, RL_MATCH_LENGTH, RL_WORD_LENGTH, extra->length_first,
-		  extra->length_last);
-	range_add(all, rule, RL_MATCH_TTL, RL_WORD_TTL, extra->ttl_first, extra->ttl_last);
-	range_add(all, rule, RL_MATCH_DSCP, RL_WORD_DSCP, extra->dscp, extra->dscp);
-	icmp = icmp_range(extra);
-	range_add(all, rule, RL_MATCH_ICMP_TYPE, RL_WORD_ICMP, icmp.first, icmp.last);
-	bits_add(all, rule, RL_MATCH_TCP_FLAGS, RL_WORD_TCP_FLAGS, extra->tcp_flags,
-		 extra->tcp_mask);
+		if (all_fields[field_of(flag)].kind == FIELD_FLAGS)
+			bits_add(all, rule, flag, word, numbers.first, numbers.last);
+		else
+			range_add(all, rule, flag, word, numbers.first, numbers.last);
+	}
 }
 
 uint32_t conditions_make(const struct rule *rule, const struct condition_bits *bits,
 			 struct rl_condition out[RL_CONDITIONS_MAX])
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	struct conditions all = {.list = out};
 
 	if (match->negated & RL_MATCH_PROTO)
@@ -108,8 +106,7 @@ uint32_t conditions_make(const struct rule *rule, const struct condition_bits *b
 		condition_add(&all, RL_WORD_KIND, RL_BITS_ARE, 0, RL_KIND_SYN << RL_KIND_SHIFT);
 	ports_add(&all, rule, RL_MATCH_SPORT, RL_WORD_SPORT);
 	ports_add(&all, rule, RL_MATCH_DPORT, RL_WORD_DPORT);
-	if (rule->extra)
-		extra_add(&all, rule);
+	numbers_add(&all, rule);
 	bit_add(&all, rule, RL_MATCH_FILTER, RL_WORD_FILTERS, 2, bits->filter);
 	if (match_names_set(match, RL_MATCH_SRC))
 		bit_add(&all, rule, RL_MATCH_SRC, RL_WORD_SRC_SETS, 4, bits->src);

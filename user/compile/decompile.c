@@ -16,44 +16,60 @@ static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 	return policy_append(out, rule);
 }
 
-/* Without the conditions that packets compare. */
-static struct rl_match entry_match(const struct rl_rule *entry)
+/* Without the conditions that packets compare. `extra`: the rule's element, or NULL. */
+static struct match entry_match(const struct rl_rule *entry, const struct rl_extra *extra)
 {
-	struct rl_match match = entry->match;
+	const struct rl_match *match = &entry->match;
+	bool numbers = extra && extra->flags;
+	struct match out = {
+		.flags = numbers ? extra->flags : match->flags,
+		.negated = numbers ? extra->negated : match->negated,
+		.proto = match->proto,
+		.src_len = match->src_len,
+		.dst_len = match->dst_len,
+		.sport_first = match->sport_first,
+		.sport_last = match->sport_last,
+		.dport_first = match->dport_first,
+		.dport_last = match->dport_last,
+	};
 
-	match.count = 0;
-	if (!RL_MATCH_HAS_PREFIX(&match))
-		memset(match.conditions, 0, sizeof(match.conditions));
-	return match;
+	if (RL_MATCH_HAS_PREFIX(match)) {
+		memcpy(out.src, match->src, sizeof(out.src));
+		memcpy(out.dst, match->dst, sizeof(out.dst));
+	}
+	return out;
 }
 
 /* The element of a rule that states nothing of rl_extra may hold conditions alone. */
-static bool is_stated(const struct rl_match *match, const struct rl_extra *extra)
+static bool is_stated(const struct match *match, const struct rl_extra *extra)
 {
 	static const struct rl_extra none;
 
 	return match->flags & RL_MATCH_EXTRAS || memcmp(extra, &none, sizeof(none));
 }
 
-/* filter_bit is of the program, not of the rule, and packets alone need the conditions. */
-static int entry_extra(const struct compiled *in, const struct rl_rule *entry,
-		       const struct rl_extra **out)
+/* The rule's matches. filter_bit is of the program, not of the rule, and packets alone need the
+ * conditions. */
+static int entry_matches(const struct compiled *in, const struct rl_rule *entry, struct rule *out)
 {
 	uint32_t number = entry->extra & RL_EXTRA_INDEX;
 	struct rl_extra extra;
 	int ret = 0;
 
-	*out = NULL;
+	out->extra = NULL;
+	out->match = entry_match(entry, NULL);
 	if (!entry->extra)
 		return 0;
 	if (!number || number > in->extra_count)
 		return -EBADMSG;
 	extra = in->extras[number - 1];
+	out->match = entry_match(entry, &extra);
+	extra.flags = extra.negated = 0;
 	if (extra.filter_bit == RL_FILTER_NONE)
 		memset(extra.filter, 0, sizeof(extra.filter));
 	extra.filter_bit = 0;
-	if (is_stated(&entry->match, &extra))
-		*out = extra_intern(&extra, &ret);
+	if (is_stated(&out->match, &extra))
+		out->extra = extra_intern(&extra, &ret);
 	return ret;
 }
 
@@ -64,12 +80,11 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 	for (uint32_t i = 0; i < count; i++) {
 		const struct rl_rule *entry = &entries[i];
 		struct rule rule = *prefix;
-		int ret = entry_extra(in, entry, &rule.extra);
+		int ret = entry_matches(in, entry, &rule);
 
 		if (ret)
 			return ret;
 		rule.action = entry->action;
-		rule.match = entry_match(entry);
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.counter_id = entry->counter_id;

@@ -13,6 +13,7 @@
 #include "compile/numbers.h"
 #include "compile/rule_while.h"
 #include "compile/set_groups.h"
+#include "policy/field.h"
 #include "policy/policy.h"
 #include "policy/ranges.h"
 #include "policy/set.h"
@@ -48,7 +49,7 @@ static bool rule_names_neighbour_discovery(const struct rule *rule)
 /* The proof that the rule asks for: RL_USE_*. */
 static uint32_t proof_uses(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	bool unless = rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS;
 	bool tcp_only = match_is_proto(match, IPPROTO_TCP);
 
@@ -59,7 +60,7 @@ static uint32_t proof_uses(const struct rule *rule)
 
 static uint32_t extra_uses(const struct rule *rule)
 {
-	bool extra = rule->extra && !extra_is_while(rule->extra);
+	bool extra = rule->extra && !extra_is_while(rule);
 	uint32_t uses = extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
 
 	if (rule->match.flags & RL_MATCH_PAYLOAD)
@@ -154,6 +155,10 @@ static void emit_extra(struct build *b, const struct rule *rule, uint32_t filter
 		return;
 	extra = extra_next(b);
 	*extra = *rule->extra;
+	if (rule->match.flags & RL_MATCH_NUMBERS) {
+		extra->flags = rule->match.flags;
+		extra->negated = rule->match.negated;
+	}
 	extra->filter_bit = rule->match.flags & RL_MATCH_FILTER ? filter : RL_FILTER_NONE;
 	entry->extra = extra_name(b);
 	payload_widen(&b->out->header, rule);
@@ -210,6 +215,28 @@ static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule 
 	entry->generation = b->out->header.generation;
 }
 
+/* The matches as packets compare them. */
+static struct rl_match match_emit(const struct match *match)
+{
+	struct rl_match out = {
+		.flags = match->flags & ~RL_MATCH_NUMBERS,
+		.negated = match->negated & ~RL_MATCH_NUMBERS,
+		.proto = match->proto,
+		.src_len = match->src_len,
+		.dst_len = match->dst_len,
+		.sport_first = match->sport_first,
+		.sport_last = match->sport_last,
+		.dport_first = match->dport_first,
+		.dport_last = match->dport_last,
+	};
+
+	memcpy(out.src, match->src, sizeof(out.src));
+	memcpy(out.dst, match->dst, sizeof(out.dst));
+	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS) out.flags |=
+		all_fields[field_of(flag)].has;
+	return out;
+}
+
 static void emit_rule(struct build *b, const struct rule *rule)
 {
 	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
@@ -221,7 +248,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.limit_id = rule->limit_id,
 		.counter_id = rule->counter_id,
 		.expires_ns = rule->expires_ns,
-		.match = rule->match,
+		.match = match_emit(&rule->match),
 		.limit = rule->limit,
 		.comment_id = rule->comment_id,
 	};

@@ -270,7 +270,7 @@ static void crowd_note(struct crowd *crowd, const struct table *table,
 		[RL_INDEX_UDP] = IPPROTO_UDP,
 		[RL_INDEX_PORTS] = IPPROTO_SCTP,
 	};
-	struct rl_match packet = {.flags = RL_MATCH_PROTO};
+	struct match packet = {.flags = RL_MATCH_PROTO};
 
 	packet.proto = table->axis == RL_INDEX_PROTO ? table->busiest : protos[table->kind];
 	if (table->axis == RL_INDEX_DPORT) {

@@ -14,7 +14,7 @@ struct index {
 
 /* Rules that packets of one protocol and port may match, more than RL_RUN_MAX. */
 struct crowd {
-	struct rl_match packet; /* its protocol and port */
+	struct match packet; /* its protocol and port */
 	size_t count;
 	const struct rule *last; /* in the order in which they stand */
 };

@@ -10,8 +10,7 @@
 #include "policy/policy.h"
 
 /* The words of a match: "udp dport 53". */
-static void packet_print(char out[RULE_TEXT_MAX], const struct build *b,
-			 const struct rl_match *match)
+static void packet_print(char out[RULE_TEXT_MAX], const struct build *b, const struct match *match)
 {
 	struct rule rule = {.kind = PREFIX_ANY, .action = RL_ACTION_ALLOW, .match = *match};
 	char text[RULE_TEXT_MAX], *words, *end;

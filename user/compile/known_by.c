@@ -41,7 +41,7 @@ static struct rule shape_of(const struct rule *rule, int *ret)
 	extra = *rule->extra;
 	memset(extra.alarm, 0, sizeof(extra.alarm));
 	extra.alarm_not = 0;
-	shape.extra = extra_is_while(rule->extra) ? NULL : extra_intern(&extra, ret);
+	shape.extra = extra_is_while(rule) ? NULL : extra_intern(&extra, ret);
 	return shape;
 }
 

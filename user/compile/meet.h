@@ -11,7 +11,7 @@
 struct meeting {
 	const struct rule *rules[RL_GROUP_MAX + 1];
 	size_t count;
-	struct rl_match packet;
+	struct match packet;
 };
 
 /* Is there a packet that meets more than RL_GROUP_MAX limits of these rules, which are of one

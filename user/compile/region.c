@@ -365,12 +365,12 @@ static void narrow_icmp(struct region *region, const struct rule *rule,
 			const struct rl_extra *extra)
 {
 	static const uint8_t icmp[] = {IPPROTO_ICMP, IPPROTO_ICMPV6};
-	uint16_t first = extra->icmp_type << 8 | (extra->icmp_has_code ? extra->icmp_code : 0);
 
 	if (!states(rule, RL_MATCH_ICMP_TYPE))
 		return;
-	narrow_numbers(region, rule, RL_MATCH_ICMP_TYPE, ICMP, first,
-		       extra->icmp_has_code ? first : first | 0xff);
+	narrow_numbers(region, rule, RL_MATCH_ICMP_TYPE, ICMP,
+		       extra->number[RL_NUMBER_ICMP_TYPE].first,
+		       extra->number[RL_NUMBER_ICMP_TYPE].last);
 	region->shapes &= ~SHAPE_LATER;
 	protos_keep(region, icmp, sizeof(icmp));
 }
@@ -380,13 +380,16 @@ static void narrow_extra(struct region *region, const struct rule *rule)
 	static const struct rl_extra zeros; /* none is kept for a condition that is all zero */
 	const struct rl_extra *extra = rule->extra ? rule->extra : &zeros;
 
-	narrow_numbers(region, rule, RL_MATCH_LENGTH, LENGTH, extra->length_first,
-		       extra->length_last);
-	narrow_numbers(region, rule, RL_MATCH_TTL, TTL, extra->ttl_first, extra->ttl_last);
-	narrow_numbers(region, rule, RL_MATCH_DSCP, DSCP, extra->dscp, extra->dscp);
+	narrow_numbers(region, rule, RL_MATCH_LENGTH, LENGTH, extra->number[RL_NUMBER_LENGTH].first,
+		       extra->number[RL_NUMBER_LENGTH].last);
+	narrow_numbers(region, rule, RL_MATCH_TTL, TTL, extra->number[RL_NUMBER_TTL].first,
+		       extra->number[RL_NUMBER_TTL].last);
+	narrow_numbers(region, rule, RL_MATCH_DSCP, DSCP, extra->number[RL_NUMBER_DSCP].first,
+		       extra->number[RL_NUMBER_DSCP].last);
 	narrow_icmp(region, rule, extra);
 	if (states(rule, RL_MATCH_TCP_FLAGS))
-		narrow_flags(region, extra->tcp_mask, extra->tcp_flags,
+		narrow_flags(region, extra->number[RL_NUMBER_TCP_FLAGS].last,
+			     extra->number[RL_NUMBER_TCP_FLAGS].first,
 			     is_negated(rule, RL_MATCH_TCP_FLAGS));
 	if ((states(rule, RL_MATCH_PAYLOAD) || extra->alarm[0]) &&
 	    !is_negated(rule, RL_MATCH_PAYLOAD))
@@ -419,7 +422,7 @@ static uint8_t proto_first(const struct region *region)
 	return word * 64 + __builtin_ctzll(region->protos.word[word]);
 }
 
-static void packet_port(struct rl_match *packet, const struct region *region, enum number port)
+static void packet_port(struct match *packet, const struct region *region, enum number port)
 {
 	const struct piece *piece = &region->numbers[port].piece[0];
 
@@ -432,7 +435,7 @@ static void packet_port(struct rl_match *packet, const struct region *region, en
 		packet->dport_first = packet->dport_last = piece->first;
 }
 
-static void packet_end(struct rl_match *packet, const struct region *region, enum end end)
+static void packet_end(struct match *packet, const struct region *region, enum end end)
 {
 	const struct addresses *set = &region->ends[end];
 
@@ -443,9 +446,9 @@ static void packet_end(struct rl_match *packet, const struct region *region, enu
 	*(end == SRC ? &packet->src_len : &packet->dst_len) = set->len;
 }
 
-struct rl_match region_packet(const struct region *region)
+struct match region_packet(const struct region *region)
 {
-	struct rl_match packet = {0};
+	struct match packet = {0};
 
 	if (~(region->protos.word[0] & region->protos.word[1] & region->protos.word[2] &
 	      region->protos.word[3])) {

@@ -79,4 +79,4 @@ bool region_payloads_agree(const struct region *a, const struct region *b);
 bool region_is_empty(const struct region *region);
 
 /* One packet of the region, as far as the region is not of all packets; without extras. */
-struct rl_match region_packet(const struct region *region);
+struct match region_packet(const struct region *region);

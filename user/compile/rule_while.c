@@ -13,10 +13,14 @@ bool rule_has_while(const struct rule *rule)
 	return rule->extra && rule->extra->alarm[0];
 }
 
-bool extra_is_while(const struct rl_extra *extra)
+bool extra_is_while(const struct rule *rule)
 {
+	const struct rl_extra *extra = rule->extra;
 	struct rl_extra alone = {.alarm_not = extra->alarm_not};
 
+	/* Not by its bytes alone: those of `dscp cs0` are all zero. */
+	if (rule->match.flags & RL_MATCH_EXTRAS)
+		return false;
 	memcpy(alone.alarm, extra->alarm, sizeof(alone.alarm));
 	return extra->alarm[0] && !memcmp(&alone, extra, sizeof(alone));
 }

@@ -9,7 +9,7 @@
 bool rule_has_while(const struct rule *rule);
 
 /* Is there nothing in it but `while`? Packets do not read such a one. */
-bool extra_is_while(const struct rl_extra *extra);
+bool extra_is_while(const struct rule *rule);
 
 /* Notes `while` of the rule in its entry. Refuses an alarm that the policy lacks. */
 void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry);

@@ -75,7 +75,7 @@ static bool bans_innocents(const struct rule *rule, const struct policy_context 
  */
 static bool bans_forged(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	return !match_is_proto(match, IPPROTO_TCP) || match_wants(match, RL_MATCH_SYN);
 }

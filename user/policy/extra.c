@@ -55,7 +55,7 @@ static uint32_t ranges_of(bool stated, uint32_t count, const struct rl_port_rang
 
 uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	return ranges_of(match->flags & RL_MATCH_SPORT, rule->extra ? rule->extra->sport_count : 0,
 			 rule->extra ? rule->extra->sport : NULL,
@@ -64,7 +64,7 @@ uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_R
 
 uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	return ranges_of(match->flags & RL_MATCH_DPORT, rule->extra ? rule->extra->dport_count : 0,
 			 rule->extra ? rule->extra->dport : NULL,

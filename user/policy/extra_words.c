@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Matches whose conditions are in rl_extra: flags, length, ttl, dscp, icmp-type, payload, filter,
- * and lists of ports.
+/* Arguments that are kept in rl_extra: numbers, bytes of the payload, filters, and lists of ports.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static int flags_of(const char *text, size_t len)
 }
 
 /* FLAGS [ "/" FLAGS ] */
-int match_tcp_flags(struct parser *p)
+int parse_flags(struct parser *p, enum rl_field field)
 {
 	const char *slash = strchr(p->word, '/');
 	size_t len = slash ? (size_t)(slash - p->word) : strlen(p->word);
@@ -57,44 +57,29 @@ int match_tcp_flags(struct parser *p)
 	if (set & ~mask)
 		return refuse(p, p->span,
 			      "wants flags that do not count: name each of them behind /, too");
-	p->extra.tcp_flags = set;
-	p->extra.tcp_mask = mask;
+	p->extra.number[all_fields[field].number] = (struct rl_numbers){set, mask};
 	word_next(p);
 	return 0;
 }
 
 /* ---- numbers */
 
-int match_length(struct parser *p)
+int parse_numbers(struct parser *p, enum rl_field field)
 {
 	uint32_t first, last;
-	int rc = parse_range(p, UINT16_MAX,
-			     "a length of the IP packet in bytes: write for example 64 or 0-127",
-			     &first, &last);
+	int rc = parse_range(p, all_fields[field].max, all_fields[field].argument, &first, &last);
 
-	p->extra.length_first = first;
-	p->extra.length_last = last;
+	p->extra.number[all_fields[field].number] = (struct rl_numbers){first, last};
 	return rc;
 }
 
-int match_ttl(struct parser *p)
-{
-	uint32_t first, last;
-	int rc = parse_range(p, UINT8_MAX, "a TTL or hop limit: write for example 255 or 0-1",
-			     &first, &last);
-
-	p->extra.ttl_first = first;
-	p->extra.ttl_last = last;
-	return rc;
-}
-
-int match_dscp(struct parser *p)
+int parse_dscp(struct parser *p, enum rl_field field)
 {
 	int named = dscp_by_name(p->word);
 	uint64_t number = 0;
 
 	if (named < 0) {
-		switch (number_parse(p->word, 0, 63, &number)) {
+		switch (number_parse(p->word, 0, all_fields[field].max, &number)) {
 		case WORD_OK:
 			break;
 		case WORD_RANGE:
@@ -105,30 +90,30 @@ int match_dscp(struct parser *p)
 					"to af43 or ef");
 		}
 	}
-	p->extra.dscp = named < 0 ? number : (uint64_t)named;
+	number = named < 0 ? number : (uint64_t)named;
+	p->extra.number[all_fields[field].number] = (struct rl_numbers){number, number};
 	word_next(p);
 	return 0;
 }
 
 /* ---- icmp-type */
 
-static int match_icmp_code(struct parser *p)
+static int parse_icmp_code(struct parser *p, struct rl_numbers *out)
 {
 	uint64_t code;
 	int rc;
 
 	word_next(p);
 	rc = parse_number(p, 0, UINT8_MAX, &code);
-	if (rc)
-		return rc;
-	p->extra.icmp_code = code;
-	p->extra.icmp_has_code = 1;
-	return 0;
+	if (!rc)
+		out->first = out->last = code;
+	return rc;
 }
 
 /* The number of a name depends on the protocol, which may be written behind it. */
-int match_icmp_type(struct parser *p)
+int parse_icmp_type(struct parser *p, enum rl_field field)
 {
+	struct rl_numbers *codes = &p->extra.number[all_fields[field].number];
 	bool known =
 		icmp_type_by_name(p->word, false) >= 0 || icmp_type_by_name(p->word, true) >= 0;
 	uint64_t number;
@@ -140,13 +125,15 @@ int match_icmp_type(struct parser *p)
 		return expected(p, "an ICMP type: write a number from 0 to 255, or a name such as "
 				   "echo-request");
 	p->icmp_at = p->span;
+	*codes = (struct rl_numbers){0, UINT8_MAX};
 	word_next(p);
-	return word_is(p, "code") ? match_icmp_code(p) : 0;
+	return word_is(p, "code") ? parse_icmp_code(p, codes) : 0;
 }
 
 static int icmp_settle(struct parser *p)
 {
-	const struct rl_match *match = &p->rule->match;
+	struct rl_numbers *codes = &p->extra.number[RL_NUMBER_ICMP_TYPE];
+	const struct match *match = &p->rule->match;
 	bool ipv6 = match_is_proto(match, IPPROTO_ICMPV6);
 	char word[WORD_MAX + 1] = "";
 	uint64_t number = 0;
@@ -155,7 +142,7 @@ static int icmp_settle(struct parser *p)
 	if (!(match->flags & RL_MATCH_ICMP_TYPE))
 		return 0;
 	if (!ipv6 && !match_is_proto(match, IPPROTO_ICMP))
-		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_ICMP_TYPE)],
+		return refuse(p, p->match_at[RL_FIELD_ICMP_TYPE],
 			      "needs a protocol, as ICMP and ICMPv6 number their types apart: "
 			      "write icmp or icmp6 in front of it");
 	memcpy(word, p->icmp_at.at, p->icmp_at.len);
@@ -163,7 +150,9 @@ static int icmp_settle(struct parser *p)
 	if (type < 0 && number_parse(word, 0, UINT8_MAX, &number))
 		return refuse(p, p->icmp_at, "is not a type of %s: write %s, or its number",
 			      ipv6 ? "icmp6" : "icmp", ipv6 ? "icmp" : "icmp6");
-	p->extra.icmp_type = type < 0 ? number : (uint64_t)type;
+	number = type < 0 ? number : (uint64_t)type;
+	codes->first |= number << 8;
+	codes->last |= number << 8;
 	return 0;
 }
 
@@ -199,12 +188,13 @@ static int payload_check(struct parser *p, int mask_len)
 }
 
 /* OFFSET HEX[/HEXMASK] */
-int match_payload(struct parser *p)
+int parse_payload(struct parser *p, enum rl_field field)
 {
 	const char *slash;
 	uint64_t offset;
 	int len, mask_len, rc = number_parse(p->word, 0, RL_PAYLOAD_OFFSET_MAX, &offset);
 
+	(void)field;
 	if (rc && rc != WORD_RANGE)
 		return expected(p, "the number of the first byte, 0 to 512: write for example "
 				   "payload 0 ffffffff54");
@@ -232,13 +222,14 @@ int match_payload(struct parser *p)
 /* ---- filter */
 
 /* The words are read as they stand, between quotation marks. */
-int match_filter(struct parser *p)
+int parse_filter(struct parser *p, enum rl_field field)
 {
 	const char *at = p->span.at,
 		   *end = p->span.len ? memchr(at + 1, '"', p->end - at - 1) : NULL;
 	size_t len = end ? (size_t)(end - at) - 1 : 0;
 	char why[FILTER_ERROR_MAX];
 
+	(void)field;
 	if (p->span.len && *at == '"' && !end)
 		return refuse(p, (struct span){.at = at, .len = p->end - at},
 			      "has no second quotation mark: write one behind the expression");
@@ -277,16 +268,21 @@ static bool has_payload(uint8_t proto)
 
 static int protocols_check(struct parser *p)
 {
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 
-	if (match->flags & RL_MATCH_TCP_FLAGS && match->flags & RL_MATCH_PROTO &&
-	    !match_is_proto(match, IPPROTO_TCP))
-		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)],
-			      "asks for TCP flags, which only TCP has: write tcp");
+	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS & RL_MATCH_OF_TCP) if (
+		match->flags & RL_MATCH_PROTO &&
+		!match_is_proto(
+			match,
+			IPPROTO_TCP)) return refuse(p, p->match_at[field_of(flag)],
+						    "asks for %s, which only TCP has: write tcp",
+						    flag == RL_MATCH_TCP_FLAGS
+							    ? "TCP flags"
+							    : all_fields[field_of(flag)].word);
 	if (match->flags & RL_MATCH_PAYLOAD && match_wants(match, RL_MATCH_PROTO) &&
 	    !has_payload(match->proto))
 		return refuse(
-			p, p->match_at[MATCH_INDEX(RL_MATCH_PAYLOAD)],
+			p, p->match_at[RL_FIELD_PAYLOAD],
 			"looks behind the header of tcp, udp, icmp or icmp6: write one of them");
 	return 0;
 }
@@ -294,21 +290,22 @@ static int protocols_check(struct parser *p)
 /* `flags syn/syn,ack` is `syn`. */
 static void syn_normalize(struct parser *p)
 {
-	struct rl_match *match = &p->rule->match;
+	struct match *match = &p->rule->match;
+	struct rl_numbers *numbers = &p->extra.number[RL_NUMBER_TCP_FLAGS];
 	bool negated = match->negated & RL_MATCH_TCP_FLAGS;
 
 	if (!(match->flags & RL_MATCH_TCP_FLAGS) || match->flags & RL_MATCH_SYN ||
-	    p->extra.tcp_mask != 0x12 || p->extra.tcp_flags != 0x02)
+	    numbers->last != (TH_SYN | TH_ACK) || numbers->first != TH_SYN)
 		return;
-	p->extra.tcp_mask = p->extra.tcp_flags = 0;
+	*numbers = (struct rl_numbers){0};
 	match->flags = (match->flags & ~RL_MATCH_TCP_FLAGS) | RL_MATCH_SYN;
 	match->negated &= ~RL_MATCH_TCP_FLAGS;
 	if (negated)
 		match->negated |= RL_MATCH_SYN;
-	p->match_at[MATCH_INDEX(RL_MATCH_SYN)] = p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)];
+	p->match_at[RL_FIELD_SYN] = p->match_at[RL_FIELD_TCP_FLAGS];
 }
 
-/* One range stands in rl_match alone. */
+/* One range stands in struct match alone. */
 static void list_settle(const struct port_list *ports, __u16 *first, __u16 *last, __u8 *count,
 			struct rl_port_range list[RL_PORT_RANGES_MAX])
 {
@@ -324,25 +321,29 @@ static void list_settle(const struct port_list *ports, __u16 *first, __u16 *last
 
 #define LENGTH_LEAST 20 /* of an IPv4 header */
 
+#define RANGED       (RL_MATCH_SPORT | RL_MATCH_DPORT | (RL_MATCH_NUMBERS & ~RL_MATCH_TCP_FLAGS))
+
 /* Conditions that no packet can have. */
 static int empty_check(struct parser *p)
 {
-	static const enum rl_match_flag ranged[] = {RL_MATCH_SPORT, RL_MATCH_DPORT, RL_MATCH_TTL};
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 	struct value_range ranges[CONDITION_RANGES_MAX];
-	struct span length = p->match_at[MATCH_INDEX(RL_MATCH_LENGTH)];
-	const struct rl_extra *extra = p->rule->extra;
+	struct span length = p->match_at[RL_FIELD_LENGTH];
+	struct rl_numbers lengths = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ranged); i++)
-		if (!condition_ranges(p->rule, ranged[i], ranges))
-			return refuse(p, p->match_at[MATCH_INDEX(ranged[i])],
-				      "leaves out every value, so no packet can match: write a "
-				      "smaller range, or remove it");
-	if (match_wants(match, RL_MATCH_LENGTH) && extra->length_last < LENGTH_LEAST)
+	fields_for_each(flag, match->negated & RANGED) if (
+		!condition_ranges(
+			p->rule, flag,
+			ranges)) return refuse(p, p->match_at[field_of(flag)],
+					       "leaves out every value, so no packet can match: write a "
+					       "smaller range, or remove it");
+	if (match->flags & RL_MATCH_LENGTH)
+		lengths = p->rule->extra->number[RL_NUMBER_LENGTH];
+	if (match_wants(match, RL_MATCH_LENGTH) && lengths.last < LENGTH_LEAST)
 		return refuse(p, span_after(p, length),
 			      "is less than the header of any IP packet: write 20 or more");
-	if (match->negated & RL_MATCH_LENGTH && extra->length_first <= LENGTH_LEAST &&
-	    extra->length_last == UINT16_MAX)
+	if (match->negated & RL_MATCH_LENGTH && lengths.first <= LENGTH_LEAST &&
+	    lengths.last == UINT16_MAX)
 		return refuse(p, length,
 			      "leaves out every value, so no packet can match: write a smaller "
 			      "range, or remove it");
@@ -357,7 +358,7 @@ static int flags_check(struct parser *p)
 	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
 		if (rule_takes_tcp_flags(p->rule, flags))
 			return 0;
-	return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)],
+	return refuse(p, p->match_at[RL_FIELD_TCP_FLAGS],
 		      "contradicts syn, so no segment can match: remove one of the two");
 }
 
@@ -374,7 +375,7 @@ int extra_keep(struct parser *p)
 
 int extra_settle(struct parser *p)
 {
-	struct rl_match *match = &p->rule->match;
+	struct match *match = &p->rule->match;
 	int rc = protocols_check(p);
 
 	if (!rc)

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "policy/decide.h"
+#include "policy/field.h"
 #include "policy/lint_limit.h"
 #include "policy/lint_range.h"
 #include "policy/overlap.h"
@@ -461,18 +462,22 @@ static void lint_unknown(struct lint *lint, const struct rule *rule)
 
 static void lint_full(struct lint *lint, const struct rule *rule)
 {
-	const struct rl_extra *extra = rule->extra;
+	char text[96];
 
-	if (!extra)
-		return;
-	if (match_wants(&rule->match, RL_MATCH_LENGTH) && extra->length_first <= LENGTH_LEAST &&
-	    extra->length_last == UINT16_MAX)
-		lint_warn(lint, rule,
-			  "its length leaves out no packet: remove it, or write a shorter range");
-	if (match_wants(&rule->match, RL_MATCH_TTL) && !extra->ttl_first &&
-	    extra->ttl_last == UINT8_MAX)
-		lint_warn(lint, rule,
-			  "its ttl leaves out no packet: remove it, or write a shorter range");
+	fields_for_each(flag, rule->match.flags & RL_MATCH_NUMBERS & ~rule->match.negated)
+	{
+		const struct field *field = &all_fields[field_of(flag)];
+		struct rl_numbers numbers = rule->extra->number[field->number];
+		uint32_t least = flag == RL_MATCH_LENGTH ? LENGTH_LEAST : 0;
+
+		if (field->kind != FIELD_RANGE || numbers.first > least ||
+		    numbers.last < field->max)
+			continue;
+		snprintf(text, sizeof(text),
+			 "its %s leaves out no packet: remove it, or write a shorter range",
+			 field->word);
+		lint_warn(lint, rule, text);
+	}
 }
 
 /* ---- all of it */

@@ -146,14 +146,14 @@ bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
  * the one that the rule names. */
 static bool key_is_shared(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	bool one = match_wants(match, RL_MATCH_DPORT) && match->dport_first == match->dport_last;
 	uint8_t common = RL_PART_DEST | RL_PART_PROTO | (one ? RL_PART_DPORT : 0);
 
 	return !(key_parts(&rule->limit) & ~common);
 }
 
-static bool wants_prefix(const struct rl_match *match, enum rl_match_flag flag)
+static bool wants_prefix(const struct match *match, enum rl_match_flag flag)
 {
 	return match_wants(match, flag) && !match_names_set(match, flag);
 }
@@ -161,7 +161,7 @@ static bool wants_prefix(const struct rl_match *match, enum rl_match_flag flag)
 /* Can packets of the family have the rule's prefix and match? */
 static bool has_family(const struct rule *rule, bool ipv4)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	if (rule->kind == PREFIX_ADDR && prefix_is_ipv4(rule->addr, rule->len) != ipv4)
 		return false;
@@ -176,7 +176,7 @@ static bool has_family(const struct rule *rule, bool ipv4)
  * TCP are SYNs: a forged segment without it belongs to no connection and opens none. */
 static struct rule rule_of_forged(const struct rule *rule)
 {
-	struct rl_match *rest;
+	struct match *rest;
 	struct rule copy = *rule;
 
 	rest = &copy.match;
@@ -345,7 +345,7 @@ const struct rule *unknown_rival_find(const struct rule *limit, const struct pol
 /* Does it hold back fragments of what the limit is for? */
 static bool holds_fragments(const struct rule *rule, const struct rule *limit)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	if (rule->action == RL_ACTION_ALLOW || is_shadow(rule) ||
 	    !match_wants(match, RL_MATCH_FRAGMENT))

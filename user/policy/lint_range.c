@@ -6,7 +6,7 @@
 #include "base/units.h"
 
 /* The address of the match, wanted or not; false: there is none, or it is a set. */
-static bool own_match(const struct rl_match *match, bool by_dest, struct range *out)
+static bool own_match(const struct match *match, bool by_dest, struct range *out)
 {
 	if (!(match->flags & own_flag(by_dest)) || match_names_set(match, own_flag(by_dest)))
 		return false;
@@ -21,7 +21,7 @@ static bool range_contains(const struct range *outer, const struct range *inner)
 			      prefix_contains(outer->addr, outer->len, inner->addr));
 }
 
-struct range range_of(const struct rule *prefix, const struct rl_match *match, bool by_dest)
+struct range range_of(const struct rule *prefix, const struct match *match, bool by_dest)
 {
 	struct range range = {.any = prefix->kind != PREFIX_ADDR, .len = prefix->len}, own;
 
@@ -32,7 +32,7 @@ struct range range_of(const struct rule *prefix, const struct rl_match *match, b
 	return range;
 }
 
-bool range_has_match(const struct range *range, const struct rl_match *match, bool by_dest)
+bool range_has_match(const struct range *range, const struct match *match, bool by_dest)
 {
 	struct range own;
 

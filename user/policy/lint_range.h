@@ -17,8 +17,8 @@ static inline enum rl_match_flag own_flag(bool by_dest)
 
 /* The lookup addresses of the packets that have the match and the rule's prefix, and perhaps some
  * that the match leaves out. */
-struct range range_of(const struct rule *prefix, const struct rl_match *match, bool by_dest);
+struct range range_of(const struct rule *prefix, const struct match *match, bool by_dest);
 
 /* Has every address of the range the match, as far as it is about lookup addresses? True for a set:
  * rules_decide() takes each address for one that may be in it. */
-bool range_has_match(const struct range *range, const struct rl_match *match, bool by_dest);
+bool range_has_match(const struct range *range, const struct match *match, bool by_dest);

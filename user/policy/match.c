@@ -83,91 +83,61 @@ int parse_prefix(struct parser *p)
 }
 
 /* By name or number. */
-static int match_protocol(struct parser *p)
+static int parse_protocol(struct parser *p, enum rl_field field)
 {
 	const struct protocol *known = protocol_by_name(p->word);
-	uint64_t number;
+	uint64_t number = 0;
+	int rc = known ? WORD_OK : number_parse(p->word, 0, all_fields[field].max, &number);
 
-	if (known) {
-		p->rule->match.proto = known->number;
-		word_next(p);
-		return 0;
-	}
-	switch (number_parse(p->word, 0, 255, &number)) {
-	case WORD_OK:
-		p->rule->match.proto = number;
-		word_next(p);
-		return 0;
-	case WORD_RANGE:
+	if (rc == WORD_RANGE)
 		return refuse(p, p->span, "is out of range: write a protocol from 0 to 255");
-	default:
+	if (rc)
 		return expected(p, "a protocol: write a number from 0 to 255, or tcp, udp, icmp, "
 				   "icmp6, sctp, gre or esp");
-	}
+	p->rule->match.proto = known ? known->number : number;
+	word_next(p);
+	return 0;
 }
 
-static int match_sport(struct parser *p)
+static int parse_port_list(struct parser *p, enum rl_field field)
 {
-	return parse_ports(p, &p->sports);
-}
-
-static int match_dport(struct parser *p)
-{
-	return parse_ports(p, &p->dports);
-}
-
-static int match_set(struct parser *p, unsigned int flag, uint8_t *len)
-{
-	uint16_t column = p->span.at - p->line + 1;
-
-	*len = RL_LEN_SET;
-	if (flag == RL_MATCH_SRC)
-		p->rule->set_column.src = column;
-	else
-		p->rule->set_column.dst = column;
-	return parse_set_name(p, flag == RL_MATCH_SRC ? p->extra.src_set : p->extra.dst_set);
+	return parse_ports(p, field == RL_FIELD_SPORT ? &p->sports : &p->dports);
 }
 
 /* Errors about the address point at the address, not at "src" or "dst". */
-static int match_address(struct parser *p, unsigned int flag, uint8_t addr[16], uint8_t *len)
+static int parse_end(struct parser *p, enum rl_field field)
 {
-	p->match_at[MATCH_INDEX(flag)] = p->span;
-	if (p->word[0] == '@')
-		return match_set(p, flag, len);
-	return parse_address(p,
-			     "an address: write for example 203.0.113.7, 2001:db8::/32 or @badguys",
-			     addr, len);
+	bool src = field == RL_FIELD_SRC;
+	struct match *match = &p->rule->match;
+	uint8_t *len = src ? &match->src_len : &match->dst_len;
+	uint16_t *column = src ? &p->rule->set_column.src : &p->rule->set_column.dst;
+
+	p->match_at[field] = p->span;
+	if (p->word[0] != '@')
+		return parse_address(
+			p, "an address: write for example 203.0.113.7, 2001:db8::/32 or @badguys",
+			src ? match->src : match->dst, len);
+	*len = RL_LEN_SET;
+	*column = p->span.at - p->line + 1;
+	return parse_set_name(p, src ? p->extra.src_set : p->extra.dst_set);
 }
 
-static int match_src(struct parser *p)
-{
-	return match_address(p, RL_MATCH_SRC, p->rule->match.src, &p->rule->match.src_len);
-}
-
-static int match_dst(struct parser *p)
-{
-	return match_address(p, RL_MATCH_DST, p->rule->match.dst, &p->rule->match.dst_len);
-}
-
-static const struct match {
-	const char *name;
-	unsigned int flag;
-	int (*parse)(struct parser *p); /* of the argument; NULL: there is none */
-} matches[] = {
-#define MATCH_ROW(flag, name, parse) {name, RL_MATCH_##flag, parse},
-	PARSER_MATCHES(MATCH_ROW)};
-
-#define MATCH_FITS(flag, ...) \
-	_Static_assert(MATCH_INDEX(RL_MATCH_##flag) < MATCH_COUNT, #flag " is within MATCH_COUNT");
-PARSER_MATCHES(MATCH_FITS)
+/* By enum field_kind; NULL: there is no argument. */
+static int (*const parse_argument[FIELD_KINDS])(struct parser *p, enum rl_field field) = {
+	[FIELD_PROTOCOL] = parse_protocol, [FIELD_PORTS] = parse_port_list,
+	[FIELD_ADDRESS] = parse_end,       [FIELD_RANGE] = parse_numbers,
+	[FIELD_DSCP] = parse_dscp,         [FIELD_ICMP] = parse_icmp_type,
+	[FIELD_FLAGS] = parse_flags,       [FIELD_PAYLOAD] = parse_payload,
+	[FIELD_FILTER] = parse_filter,
+};
 
 /* "tcp" is short for "proto tcp". */
-static const struct match *match_find(const struct parser *p)
+static const struct field *field_find(const struct parser *p)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(matches); i++)
-		if (word_is(p, matches[i].name))
-			return &matches[i];
-	return protocol_by_name(p->word) ? &matches[0] : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(all_fields); i++)
+		if (word_is(p, all_fields[i].word))
+			return &all_fields[i];
+	return protocol_by_name(p->word) ? &all_fields[RL_FIELD_PROTO] : NULL;
 }
 
 /* How to write a rule with two conditions of a kind. */
@@ -187,35 +157,37 @@ static const char *second_remedy(const struct parser *p, unsigned int flag)
 }
 
 /* A match and the `not` of one of the same kind: a contradiction where it has no argument. */
-static int refuse_contrary(struct parser *p, const struct match *match, bool negated)
+static int refuse_contrary(struct parser *p, const struct field *field, bool negated)
 {
 	struct span own = p->span;
 
 	if (negated)
 		own = (struct span){.at = p->before.at, .len = own.at + own.len - p->before.at};
-	if (match->parse)
+	if (field->kind != FIELD_FACT)
 		return refuse(p, own, "is a second %s, and a rule has one, with not or without: %s",
-			      match->flag == RL_MATCH_PROTO ? "protocol" : match->name,
-			      second_remedy(p, match->flag));
+			      field->kind == FIELD_PROTOCOL ? "protocol" : field->word,
+			      second_remedy(p, 1u << (field - all_fields)));
 	return refuse(p, own, "contradicts %s%s: remove one of the two", negated ? "" : "not ",
-		      match->name);
+		      field->word);
 }
 
-static int parse_match(struct parser *p, const struct match *match, bool negated)
+static int parse_match(struct parser *p, const struct field *field, bool negated)
 {
-	struct rl_match *stated = &p->rule->match;
+	struct match *stated = &p->rule->match;
+	enum rl_field number = field - all_fields;
+	uint32_t flag = 1u << number;
 
-	if (stated->flags & match->flag && negated != !!(stated->negated & match->flag))
-		return refuse_contrary(p, match, negated);
-	if (stated->flags & match->flag)
+	if (stated->flags & flag && negated != !!(stated->negated & flag))
+		return refuse_contrary(p, field, negated);
+	if (stated->flags & flag)
 		return refuse_twice(p);
-	stated->flags |= match->flag;
+	stated->flags |= flag;
 	if (negated)
-		stated->negated |= match->flag;
-	p->match_at[MATCH_INDEX(match->flag)] = p->span;
-	if (word_is(p, match->name))
+		stated->negated |= flag;
+	p->match_at[number] = p->span;
+	if (word_is(p, field->word))
 		word_next(p);
-	return match->parse ? match->parse(p) : 0;
+	return field->kind == FIELD_FACT ? 0 : parse_argument[field->kind](p, number);
 }
 
 static unsigned int address_family(const uint8_t addr[16], uint8_t len)
@@ -237,10 +209,10 @@ static int family_join(struct parser *p, enum rl_match_flag flag, bool negated,
 	if (negated && (!*family || *family == own))
 		return 0;
 	if (negated)
-		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+		return refuse(p, p->match_at[field_of(flag)],
 			      "is IPv%u, which no packet of this rule has anyway: remove it", own);
 	if (*family && *family != own)
-		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+		return refuse(p, p->match_at[field_of(flag)],
 			      "is IPv%u, but the rule's other address is IPv%u: use one address "
 			      "family",
 			      own, *family);
@@ -252,7 +224,7 @@ static int family_join(struct parser *p, enum rl_match_flag flag, bool negated,
 static int family_check(struct parser *p)
 {
 	const struct rule *rule = p->rule;
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	unsigned int family = 0;
 	int rc;
 
@@ -268,7 +240,7 @@ static int family_check(struct parser *p)
 	if (rc || !family || !match_wants(match, RL_MATCH_PROTO))
 		return rc;
 	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
-		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_PROTO)],
+		return refuse(p, p->match_at[RL_FIELD_PROTO],
 			      "never matches an IPv%u address: write %s", family,
 			      family == 4 ? "icmp" : "icmp6");
 	return 0;
@@ -278,7 +250,7 @@ static int family_check(struct parser *p)
 static int side_check(struct parser *p)
 {
 	const struct rule *rule = p->rule;
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	unsigned int flag = p->ctx->by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
 	const uint8_t *addr = p->ctx->by_dest ? match->dst : match->src;
 	uint8_t len = p->ctx->by_dest ? match->dst_len : match->src_len;
@@ -288,13 +260,13 @@ static int side_check(struct parser *p)
 	if (match->negated & flag && (len > rule->len || !prefix_contains(addr, len, rule->addr)))
 		return 0;
 	if (match->negated & flag)
-		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+		return refuse(p, p->match_at[field_of(flag)],
 			      "holds the rule's whole prefix, so no packet can match: write a "
 			      "longer prefix, or remove it");
 	if (prefix_contains(rule->addr, len < rule->len ? len : rule->len, addr))
 		return 0;
 	return refuse(
-		p, p->match_at[MATCH_INDEX(flag)],
+		p, p->match_at[field_of(flag)],
 		"is outside the rule's prefix, which is a %s address as well, so no packet can "
 		"match: remove this match, or write any as the prefix",
 		p->ctx->by_dest ? "destination" : "source");
@@ -302,23 +274,23 @@ static int side_check(struct parser *p)
 
 static int protocol_check(struct parser *p)
 {
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 	unsigned int ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
 	const struct protocol *known = protocol_by_number(match->proto);
 
 	if (match->negated & RL_MATCH_PROTO && match->proto == IPPROTO_TCP &&
 	    match->flags & RL_MATCH_SYN)
-		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_SYN)],
+		return refuse(p, p->match_at[RL_FIELD_SYN],
 			      "is a TCP flag, and the rule is not for tcp: remove one of the two");
 	if (!match_wants(match, RL_MATCH_PROTO))
 		return 0;
 	if (ports && !(known && known->has_ports))
 		return refuse(
-			p, p->match_at[MATCH_INDEX(ports)],
+			p, p->match_at[field_of(ports)],
 			"does not apply to protocol %u, which has no ports: write tcp, udp or sctp",
 			match->proto);
 	if ((match->flags & RL_MATCH_SYN) && match->proto != IPPROTO_TCP)
-		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_SYN)],
+		return refuse(p, p->match_at[RL_FIELD_SYN],
 			      "is a TCP flag, which protocol %u does not have: write tcp",
 			      match->proto);
 	return 0;
@@ -334,27 +306,27 @@ int refuse_set(struct parser *p)
 
 static int parse_negated(struct parser *p)
 {
-	const struct match *match;
+	const struct field *field;
 
 	word_next(p);
 	if (p->word[0] == '@')
 		return refuse_set(p);
-	match = match_find(p);
-	return match ? parse_match(p, match, true)
+	field = field_find(p);
+	return field ? parse_match(p, field, true)
 		     : expected(p, "a match: write one behind not, for example not established or "
 				   "not dport 22");
 }
 
 int parse_matches(struct parser *p)
 {
-	const struct match *match;
+	const struct field *field;
 	int rc = 0;
 
 	while (!rc) {
 		if (word_is(p, "not"))
 			rc = parse_negated(p);
-		else if ((match = match_find(p)))
-			rc = parse_match(p, match, false);
+		else if ((field = field_find(p)))
+			rc = parse_match(p, field, false);
 		else
 			break;
 	}

@@ -47,10 +47,11 @@ bool word_is_action(const char *word)
 	return false;
 }
 
+#define FIELD_WORD(bit, name, word, ...)       word,
 #define PROTOCOL_WORD(name, number, has_ports) name,
 /* "rule", the first word of a statement, is in RL_KEYS. */
 static const char *const all_words[] = {RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD)
-						PARSER_MATCHES(WORD) "not",
+						RL_FIELDS(FIELD_WORD) "not",
 					RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD)
 						RL_KEYS(WORD) RL_OVERS(WORD) "unless"};
 

@@ -33,7 +33,7 @@ static bool prefix_within(const uint8_t inner[16], uint8_t inner_len, const uint
 	       inner_len >= outer_len && prefix_contains(outer, outer_len, inner);
 }
 
-static bool addresses_within(const struct rl_match *inner, const struct rl_match *outer,
+static bool addresses_within(const struct match *inner, const struct match *outer,
 			     enum rl_match_flag flag)
 {
 	bool src = flag == RL_MATCH_SRC;
@@ -104,7 +104,7 @@ static bool both_want(const struct rule *a, const struct rule *b, enum rl_match_
 
 bool match_differs(const struct rule *a, const struct rule *b)
 {
-	const struct rl_match *m = &a->match, *n = &b->match;
+	const struct match *m = &a->match, *n = &b->match;
 
 	if (both_want(a, b, RL_MATCH_PROTO) && m->proto != n->proto)
 		return true;

@@ -12,8 +12,13 @@
 #include "policy/policy.h"
 #include "policy/set.h"
 
-#define LINE_MAX_BYTES  4096
-#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF */
+#define LINE_MAX_BYTES             4096
+#define BYTE_ORDER_MARK            "\xef\xbb\xbf" /* U+FEFF */
+
+#define PROTOCOL_LISTED(name, ...) name ", "
+#define ACTION_EXPECTED                                                                    \
+	"a match or an action: write a match (" RULE_PROTOCOLS(PROTOCOL_LISTED) RL_FIELDS( \
+		FIELD_LISTED) "or not and one of them) or an action (allow, deny, limit)"
 
 static int parse_action(struct parser *p)
 {
@@ -28,12 +33,7 @@ static int parse_action(struct parser *p)
 	if (action < 0 && refuse_foreign(p, WORD_MATCH))
 		return -EINVAL;
 	if (action < 0)
-		return expected(p,
-				"a match or an action: write a match (tcp, udp, icmp, icmp6, sctp, "
-				"gre, esp, proto, sport, dport, src, dst, syn, flags, icmp-type, "
-				"length, ttl, dscp, fragment, payload, filter, new-source, "
-				"established, or not and one of them) or an action (allow, deny, "
-				"limit)");
+		return expected(p, ACTION_EXPECTED);
 	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
 		return refuse(p, p->span,
 			      "needs a match if the prefix is device: add one, or write "

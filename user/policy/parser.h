@@ -5,34 +5,12 @@
  */
 #pragma once
 
+#include "policy/field.h"
 #include "policy/policy.h"
 
-#define ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define WORD_MAX          200 /* bytes; no word of the language is longer, but for quoted ones */
-
-#define MATCH_INDEX(flag) __builtin_ctz(flag)
-
-/* Matches: X(flag, "word", parser of the argument, or NULL if there is none). */
-#define PARSER_MATCHES(X)                          \
-	X(PROTO, "proto", match_protocol)          \
-	X(SPORT, "sport", match_sport)             \
-	X(DPORT, "dport", match_dport)             \
-	X(SRC, "src", match_src)                   \
-	X(DST, "dst", match_dst)                   \
-	X(SYN, "syn", NULL)                        \
-	X(FRAGMENT, "fragment", NULL)              \
-	X(NEW_SOURCE, "new-source", NULL)          \
-	X(ESTABLISHED, "established", NULL)        \
-	X(TCP_FLAGS, "flags", match_tcp_flags)     \
-	X(LENGTH, "length", match_length)          \
-	X(TTL, "ttl", match_ttl)                   \
-	X(DSCP, "dscp", match_dscp)                \
-	X(ICMP_TYPE, "icmp-type", match_icmp_type) \
-	X(PAYLOAD, "payload", match_payload)       \
-	X(FILTER, "filter", match_filter)
-#define PARSER_MATCH_ENUM(name, ...) MATCH_##name,
-enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
+#define WORD_MAX      200 /* bytes; no word of the language is longer, but for quoted ones */
 
 /* Options of an action: X(NAME, "word", the only algorithm or action that takes it (a warm-up takes
  * burst as well), parser of its argument). */
@@ -81,8 +59,8 @@ struct parser {
 	struct rl_extra extra; /* of the rule; interned once all matches are read */
 	struct span icmp_at;   /* the type of ICMP, still to be resolved */
 	struct span rate_at;
-	struct span match_at[MATCH_COUNT];   /* indexed by MATCH_INDEX */
-	struct span clause_at[CLAUSE_COUNT]; /* length 0: not given */
+	struct span match_at[RL_FIELD_COUNT]; /* enum rl_field */
+	struct span clause_at[CLAUSE_COUNT];  /* length 0: not given */
 	struct port_list sports, dports;
 };
 
@@ -164,13 +142,13 @@ int refuse_set(struct parser *p);
 
 /* ---- extra_words.c: matches whose conditions are in rl_extra ---- */
 
-int match_tcp_flags(struct parser *p);
-int match_length(struct parser *p);
-int match_ttl(struct parser *p);
-int match_dscp(struct parser *p);
-int match_icmp_type(struct parser *p);
-int match_payload(struct parser *p);
-int match_filter(struct parser *p);
+/* Arguments of a field, by its kind. */
+int parse_flags(struct parser *p, enum rl_field field);
+int parse_numbers(struct parser *p, enum rl_field field);
+int parse_dscp(struct parser *p, enum rl_field field);
+int parse_icmp_type(struct parser *p, enum rl_field field);
+int parse_payload(struct parser *p, enum rl_field field);
+int parse_filter(struct parser *p, enum rl_field field);
 
 /* When all matches are read: refuses those that the rule's protocol does not have, normalizes, and
  * sets the rule's ports and rl_extra. */

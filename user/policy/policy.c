@@ -38,16 +38,16 @@ bool same_prefix(const struct rule *a, const struct rule *b)
 	return !prefix_compare(a, b);
 }
 
-void match_normalize(struct rl_match *match)
+void match_normalize(struct match *match)
 {
-	if (!(match->flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)) || match->flags & RL_MATCH_PROTO)
+	if (!(match->flags & RL_MATCH_OF_TCP) || match->flags & RL_MATCH_PROTO)
 		return;
 	match->flags |= RL_MATCH_PROTO;
 	match->proto = IPPROTO_TCP;
 }
 
 /* Compares protocols and ports as numbers, in the order in which they are printed. */
-static int match_compare(const struct rl_match *a, const struct rl_match *b)
+static int match_compare(const struct match *a, const struct match *b)
 {
 	const uint64_t fields[][2] = {
 		{a->flags, b->flags},           {a->negated, b->negated},

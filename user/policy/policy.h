@@ -19,6 +19,21 @@
 #define RULE_PREFIX_ENUM(name, text) RL_ENUM(PREFIX_, name)
 enum prefix_kind { RULE_PREFIXES(RULE_PREFIX_ENUM) PREFIX_SET, PREFIX_ADDR };
 
+/* The fields that a rule matches (abi/fields.h). Unused members are zero, so that two matches
+ * compare with memcmp; the conditions of RL_MATCH_EXTRAS, lists of ports and names of sets are in
+ * rl_extra. */
+struct match {
+	uint32_t flags;                   /* enum rl_match_flag: the fields */
+	uint32_t negated;                 /* of these, behind `not` */
+	uint16_t sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
+	uint16_t dport_first, dport_last;
+	uint8_t proto;
+	uint8_t src_len; /* 0..128, in mapped form; RL_LEN_SET: a set */
+	uint8_t dst_len;
+	uint8_t pad;
+	uint8_t src[16], dst[16]; /* mapped, host bits zero */
+};
+
 struct rule {
 	uint8_t kind;     /* enum prefix_kind */
 	uint8_t action;   /* enum rl_action; RL_ACTION_COUNT: a selector without action */
@@ -30,7 +45,7 @@ struct rule {
 		uint16_t prefix, src, dst;
 	} set_column;          /* of the words @NAME in that line, from 1; 0: there is none */
 	uint16_t while_column; /* of the alarm's name in that line; 0: there is none */
-	struct rl_match match;
+	struct match match;
 	const struct rl_extra *extra;     /* NULL: none; of extra_intern(), never freed */
 	struct rl_limit limit;            /* RL_ACTION_LIMIT only, else zero */
 	uint64_t for_ns;                  /* remaining lifetime; 0: unlimited */
@@ -212,24 +227,24 @@ size_t policy_diff(const struct policy *from, const struct policy *to, policy_di
 		   void *arg);
 
 /* Brings a match into the form in which rules are compared: `syn` becomes `tcp syn`, and
- * `flags` alike. */
-void match_normalize(struct rl_match *match);
+ * other fields of TCP alike. */
+void match_normalize(struct match *match);
 
 /* Does the match state the condition, and not its contrary? */
-static inline bool match_wants(const struct rl_match *match, enum rl_match_flag flag)
+static inline bool match_wants(const struct match *match, enum rl_match_flag flag)
 {
 	return match->flags & flag && !(match->negated & flag);
 }
 
 /* Does the match name a set as source, or as destination? No other match does. */
-static inline bool match_names_set(const struct rl_match *match, enum rl_match_flag flag)
+static inline bool match_names_set(const struct match *match, enum rl_match_flag flag)
 {
 	return match->flags & flag & (RL_MATCH_SRC | RL_MATCH_DST) &&
 	       (flag == RL_MATCH_SRC ? match->src_len : match->dst_len) == RL_LEN_SET;
 }
 
 /* Does the match want this protocol? */
-static inline bool match_is_proto(const struct rl_match *match, uint8_t proto)
+static inline bool match_is_proto(const struct match *match, uint8_t proto)
 {
 	return match_wants(match, RL_MATCH_PROTO) && match->proto == proto;
 }

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "policy/extra_names.h"
+#include "policy/field.h"
 #include "policy/key.h"
 #include "policy/names.h"
 #include "policy/policy.h"
@@ -93,13 +94,6 @@ static void put_flags(struct writer *w, const char *word, uint8_t flags)
 			put(w, "%s%s", flags & ((1u << bit) - 1) ? "," : "", tcp_flag_name(bit));
 }
 
-static void put_tcp_flags(struct writer *w, const struct rl_extra *extra)
-{
-	put_flags(w, " flags ", extra->tcp_flags);
-	if (extra->tcp_mask != 0xff)
-		put_flags(w, "/", extra->tcp_mask);
-}
-
 static void put_named(struct writer *w, const char *word, const char *name, unsigned int number)
 {
 	if (name)
@@ -108,14 +102,13 @@ static void put_named(struct writer *w, const char *word, const char *name, unsi
 		put(w, "%s%u", word, number);
 }
 
-static void put_icmp_type(struct writer *w, const struct rule *rule)
+static void put_icmp_type(struct writer *w, struct rl_numbers types, bool ipv6)
 {
-	const struct rl_extra *extra = rule->extra;
-	bool ipv6 = match_is_proto(&rule->match, IPPROTO_ICMPV6);
+	uint8_t type = types.first >> 8;
 
-	put_named(w, " icmp-type ", icmp_type_name(extra->icmp_type, ipv6), extra->icmp_type);
-	if (extra->icmp_has_code)
-		put(w, " code %u", extra->icmp_code);
+	put_named(w, "", icmp_type_name(type, ipv6), type);
+	if (types.first == types.last)
+		put(w, " code %u", types.first & UINT8_MAX);
 }
 
 static void put_bytes(struct writer *w, const char *word, const uint8_t *bytes, uint32_t count)
@@ -131,80 +124,82 @@ static void put_payload(struct writer *w, const struct rl_extra *extra)
 
 	for (uint32_t i = 0; i < extra->payload_len; i++)
 		whole &= extra->payload_mask[i] == 0xff;
-	put(w, " payload %u", extra->payload_at);
+	put(w, "%u", extra->payload_at);
 	put_bytes(w, " ", extra->payload, extra->payload_len);
 	if (!whole)
 		put_bytes(w, "/", extra->payload_mask, extra->payload_len);
 }
 
-static void put_address(struct writer *w, const char *word, const uint8_t addr[16], uint8_t len,
-			const char *set)
+static void put_end(struct writer *w, const struct rule *rule, bool src)
 {
-	if (len == RL_LEN_SET)
-		put(w, "%s@%s", word, set);
+	const struct match *match = &rule->match;
+
+	if (match_names_set(match, src ? RL_MATCH_SRC : RL_MATCH_DST))
+		put(w, "@%s", src ? rule->extra->src_set : rule->extra->dst_set);
 	else
-		put_prefix(w, word, addr, len);
+		put_prefix(w, "", src ? match->src : match->dst,
+			   src ? match->src_len : match->dst_len);
 }
 
-static void put_condition(struct writer *w, const struct rule *rule, enum rl_match_flag flag)
+static void put_numbers(struct writer *w, const struct rule *rule, const struct field *field)
 {
-	const struct rl_match *match = &rule->match;
-	const struct rl_extra *extra = rule->extra;
-	struct rl_port_range ports[RL_PORT_RANGES_MAX];
+	struct rl_numbers numbers = rule->extra->number[field->number];
 
-	switch (flag) {
-	case RL_MATCH_PROTO:
-		return put_protocol(w, match->proto);
-	case RL_MATCH_SPORT:
-		return put_ports(w, " sport ", ports, rule_sports(rule, ports));
-	case RL_MATCH_DPORT:
-		return put_ports(w, " dport ", ports, rule_dports(rule, ports));
-	case RL_MATCH_SRC:
-		return put_address(w, " src ", match->src, match->src_len,
-				   extra ? extra->src_set : "");
-	case RL_MATCH_DST:
-		return put_address(w, " dst ", match->dst, match->dst_len,
-				   extra ? extra->dst_set : "");
-	case RL_MATCH_SYN:
-		return put(w, " syn");
-	case RL_MATCH_FRAGMENT:
-		return put(w, " fragment");
-	case RL_MATCH_NEW_SOURCE:
-		return put(w, " new-source");
-	case RL_MATCH_ESTABLISHED:
-		return put(w, " established");
-	case RL_MATCH_TCP_FLAGS:
-		return put_tcp_flags(w, extra);
-	case RL_MATCH_LENGTH:
-		return put_range(w, " length ", extra->length_first, extra->length_last);
-	case RL_MATCH_TTL:
-		return put_range(w, " ttl ", extra->ttl_first, extra->ttl_last);
-	case RL_MATCH_DSCP:
-		return put_named(w, " dscp ", dscp_name(extra->dscp), extra->dscp);
-	case RL_MATCH_ICMP_TYPE:
-		return put_icmp_type(w, rule);
-	case RL_MATCH_PAYLOAD:
-		return put_payload(w, extra);
-	case RL_MATCH_FILTER:
-		return put(w, " filter \"%s\"", extra->filter);
+	switch (field->kind) {
+	case FIELD_FLAGS:
+		put_flags(w, "", numbers.first);
+		if (numbers.last != field->max)
+			put_flags(w, "/", numbers.last);
+		return;
+	case FIELD_DSCP:
+		return put_named(w, "", dscp_name(numbers.first), numbers.first);
+	case FIELD_ICMP:
+		return put_icmp_type(w, numbers, match_is_proto(&rule->match, IPPROTO_ICMPV6));
+	default:
+		put_range(w, "", numbers.first, numbers.last);
+	}
+}
+
+static void put_argument(struct writer *w, const struct rule *rule, enum rl_field number)
+{
+	struct rl_port_range ports[RL_PORT_RANGES_MAX];
+	const struct field *field = &all_fields[number];
+
+	if (field->kind != FIELD_FACT)
+		put(w, " ");
+	switch (field->kind) {
+	case FIELD_FACT:
+		return;
+	case FIELD_PORTS:
+		return put_ports(w, "", ports,
+				 number == RL_FIELD_SPORT ? rule_sports(rule, ports)
+							  : rule_dports(rule, ports));
+	case FIELD_ADDRESS:
+		return put_end(w, rule, number == RL_FIELD_SRC);
+	case FIELD_PAYLOAD:
+		return put_payload(w, rule->extra);
+	case FIELD_FILTER:
+		return put(w, "\"%s\"", rule->extra->filter);
+	default:
+		put_numbers(w, rule, field);
 	}
 }
 
 static void put_match(struct writer *w, const struct rule *rule)
 {
-	static const enum rl_match_flag order[] = {
-		RL_MATCH_PROTO,   RL_MATCH_ICMP_TYPE, RL_MATCH_SPORT,      RL_MATCH_DPORT,
-		RL_MATCH_SRC,     RL_MATCH_DST,       RL_MATCH_SYN,        RL_MATCH_TCP_FLAGS,
-		RL_MATCH_LENGTH,  RL_MATCH_TTL,       RL_MATCH_DSCP,       RL_MATCH_FRAGMENT,
-		RL_MATCH_PAYLOAD, RL_MATCH_FILTER,    RL_MATCH_NEW_SOURCE, RL_MATCH_ESTABLISHED,
-	};
+	for (size_t i = 0; i < RL_FIELD_COUNT; i++) {
+		enum rl_match_flag flag = fields_in_order[i];
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		if (!(rule->match.flags & order[i]))
+		if (!(rule->match.flags & flag))
 			continue;
-		if (rule->match.negated & order[i])
+		if (rule->match.negated & flag)
 			put(w, " not");
-		put_condition(w, rule, order[i]);
+		if (flag == RL_MATCH_PROTO) {
+			put_protocol(w, rule->match.proto);
+			continue;
+		}
+		put(w, " %s", all_fields[field_of(flag)].word);
+		put_argument(w, rule, field_of(flag));
 	}
 }
 

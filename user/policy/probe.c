@@ -14,9 +14,6 @@
 
 #define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
 
-/* Those that a later fragment does not have. */
-#define FIRST_ONLY (PORTS | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD)
-
 /* ---- the packet */
 
 /* IPv6 packets have no such protocol: it is that of a header in front of one. */
@@ -49,7 +46,7 @@ static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 }
 
 /* Few fields tell what a packet is not. */
-static const char *not_refuse(const struct rl_match *match)
+static const char *not_refuse(const struct match *match)
 {
 	const unsigned int may = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
 				 RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_FILTER;
@@ -61,7 +58,7 @@ static const char *not_refuse(const struct rl_match *match)
 /* Matches that selector_parse accepts and no packet has. */
 static const char *words_refuse(const struct rule *words)
 {
-	const struct rl_match *match = &words->match;
+	const struct match *match = &words->match;
 
 	if (words->kind != PREFIX_ADDR || words->len != 128)
 		return "a packet has one address: begin with it, for example 203.0.113.7";
@@ -76,8 +73,11 @@ static const char *words_refuse(const struct rule *words)
 		return not_refuse(match);
 	if (!is_one_value(words, RL_MATCH_SPORT) || !is_one_value(words, RL_MATCH_DPORT))
 		return "a packet has one port as sport and as dport: write for example dport 53";
-	if (!is_one_value(words, RL_MATCH_LENGTH) || !is_one_value(words, RL_MATCH_TTL))
-		return "a packet has one length and one ttl: write for example length 60";
+	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS) if (
+		all_fields[field_of(flag)].kind == FIELD_RANGE &&
+		!is_one_value(
+			words,
+			flag)) return "a packet has one value in each field: write for example length 60";
 	if (match->flags & RL_MATCH_PROTO && is_extension(match->proto) &&
 	    !prefix_is_ipv4(words->addr, 128) && !match_wants(match, RL_MATCH_FRAGMENT))
 		return "this protocol is an extension header of IPv6: name the protocol behind it";
@@ -87,13 +87,13 @@ static const char *words_refuse(const struct rule *words)
 /* Ports of a packet that has none count as 0. */
 static void ports_settle(struct probe *probe)
 {
-	probe->later = probe->fragment && !(probe->stated & FIRST_ONLY) && !probe->syn;
+	probe->later = probe->fragment && !(probe->stated & RL_MATCH_BEHIND_IP) && !probe->syn;
 	if (probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto)))
 		probe->stated |= PORTS;
 }
 
 /* Packets that are never established need not say so. */
-static const char *proof_settle(struct probe *probe, const struct rl_match *match)
+static const char *proof_settle(struct probe *probe, const struct match *match)
 {
 	if (!probe->later && match_may_be_established(match))
 		return NULL;
@@ -108,7 +108,7 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 {
 	const unsigned int fields = RL_MATCH_PROTO | PORTS | RL_MATCH_SRC | RL_MATCH_DST |
 				    RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_EXTRAS;
-	const struct rl_match *match = &words->match;
+	const struct match *match = &words->match;
 	const char *wrong = words_refuse(words);
 
 	if (wrong)
@@ -168,7 +168,7 @@ static enum holds decided(bool holds, char why[EXPLAIN_TEXT_MAX], const char *te
 	return holds ? HOLDS : fails(why, "%s", text);
 }
 
-static enum holds proto_explain(const struct rl_match *match, const struct probe *probe,
+static enum holds proto_explain(const struct match *match, const struct probe *probe,
 				char why[EXPLAIN_TEXT_MAX])
 {
 	bool wanted = match_wants(match, RL_MATCH_PROTO);
@@ -187,9 +187,10 @@ static enum holds proto_explain(const struct rl_match *match, const struct probe
 }
 
 /* Why the value is not accepted. */
-static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, const char *name,
-			      uint32_t value, char why[EXPLAIN_TEXT_MAX])
+static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, uint32_t value,
+			      char why[EXPLAIN_TEXT_MAX])
 {
+	const char *name = all_fields[field_of(flag)].word;
 	struct value_range ranges[CONDITION_RANGES_MAX];
 	uint32_t count = condition_ranges(rule, flag, ranges);
 
@@ -204,17 +205,23 @@ static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, 
 
 /* A field that the words give one value. */
 static enum holds value_explain(const struct rule *rule, const struct probe *probe,
-				enum rl_match_flag flag, const char *name,
-				char why[EXPLAIN_TEXT_MAX])
+				enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
+	const struct field *field = &all_fields[field_of(flag)];
 	struct value_range own[CONDITION_RANGES_MAX], ranges[CONDITION_RANGES_MAX];
+	char proto[16];
 
+	if (field->has != RL_HAS_IP && probe->later)
+		return fails(why, "a later fragment has no %s", field->word);
+	if (field->has == RL_HAS_TCP && probe->stated & RL_MATCH_PROTO &&
+	    probe->proto != IPPROTO_TCP)
+		return fails(why, "%s has no %s", proto_print(proto, probe->proto), field->word);
 	if (!(probe->words.match.flags & flag))
 		return HOLDS_DEPENDS;
 	condition_ranges(&probe->words, flag, own);
 	if (ranges_hold(ranges, condition_ranges(rule, flag, ranges), own[0].first))
 		return HOLDS;
-	return value_fails(rule, flag, name, own[0].first, why);
+	return value_fails(rule, flag, own[0].first, why);
 }
 
 static enum holds port_explain(const struct rule *rule, const struct probe *probe,
@@ -226,7 +233,7 @@ static enum holds port_explain(const struct rule *rule, const struct probe *prob
 		return fails(why, "a later fragment has no ports");
 	if (has_no_ports(probe))
 		return fails(why, "%s has no ports", proto_print(own, probe->proto));
-	return value_explain(rule, probe, flag, flag == RL_MATCH_SPORT ? "sport" : "dport", why);
+	return value_explain(rule, probe, flag, why);
 }
 
 /* Whether it is in the set of the match. */
@@ -251,7 +258,7 @@ static enum holds member_explain(const struct rule *rule, const struct probe *pr
 		     len == SET_NO_MEMBER ? " not" : "", name);
 }
 
-static enum holds address_explain(const struct rl_match *match, const struct probe *probe,
+static enum holds address_explain(const struct match *match, const struct probe *probe,
 				  enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
 	bool src = flag == RL_MATCH_SRC, wanted = match_wants(match, flag);
@@ -369,7 +376,7 @@ static enum holds filter_explain(const struct rule *rule, const struct probe *pr
 		       holds ? "the filter holds" : "the filter does not hold");
 }
 
-static enum holds established_explain(const struct rl_match *match, const struct probe *probe,
+static enum holds established_explain(const struct match *match, const struct probe *probe,
 				      char why[EXPLAIN_TEXT_MAX])
 {
 	if (!(probe->stated & RL_MATCH_ESTABLISHED))
@@ -378,7 +385,7 @@ static enum holds established_explain(const struct rl_match *match, const struct
 		       probe->is_established ? "it is established" : "it is not established");
 }
 
-static enum holds new_source_explain(const struct rl_match *match, const struct probe *probe,
+static enum holds new_source_explain(const struct match *match, const struct probe *probe,
 				     char why[EXPLAIN_TEXT_MAX])
 {
 	if (!(probe->stated & RL_MATCH_NEW_SOURCE))
@@ -387,50 +394,55 @@ static enum holds new_source_explain(const struct rl_match *match, const struct 
 		       probe->is_new ? "its source is new" : "its source is known");
 }
 
+static enum holds fact_explain(const struct rule *rule, const struct probe *probe,
+			       enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
+{
+	switch (field) {
+	case RL_MATCH_SYN:
+		return tcp_flags_explain(rule, probe, why);
+	case RL_MATCH_FRAGMENT:
+		return decided(probe->fragment == match_wants(&rule->match, field), why,
+			       probe->fragment ? "it is a fragment" : "it is not a fragment");
+	case RL_MATCH_NEW_SOURCE:
+		return new_source_explain(&rule->match, probe, why);
+	case RL_MATCH_ESTABLISHED:
+		return established_explain(&rule->match, probe, why);
+	default:
+		return HOLDS_DEPENDS;
+	}
+}
+
 static enum holds field_explain(const struct rule *rule, const struct probe *probe,
 				enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
-	/* Without a default, so that the compiler names a match that is missing. */
-	switch (field) {
-	case RL_MATCH_PROTO:
+	switch (all_fields[field_of(field)].kind) {
+	case FIELD_PROTOCOL:
 		return proto_explain(match, probe, why);
-	case RL_MATCH_SPORT:
-	case RL_MATCH_DPORT:
+	case FIELD_PORTS:
 		return port_explain(rule, probe, field, why);
-	case RL_MATCH_SRC:
-	case RL_MATCH_DST:
+	case FIELD_ADDRESS:
 		return match_names_set(match, field) ? member_explain(rule, probe, field, why)
 						     : address_explain(match, probe, field, why);
-	case RL_MATCH_SYN:
-	case RL_MATCH_TCP_FLAGS:
+	case FIELD_FLAGS:
 		return tcp_flags_explain(rule, probe, why);
-	case RL_MATCH_FRAGMENT:
-		return decided(probe->fragment == match_wants(match, field), why,
-			       probe->fragment ? "it is a fragment" : "it is not a fragment");
-	case RL_MATCH_NEW_SOURCE:
-		return new_source_explain(match, probe, why);
-	case RL_MATCH_ESTABLISHED:
-		return established_explain(match, probe, why);
-	case RL_MATCH_LENGTH:
-		return value_explain(rule, probe, field, "length", why);
-	case RL_MATCH_TTL:
-		return value_explain(rule, probe, field, "ttl", why);
-	case RL_MATCH_DSCP:
-		return value_explain(rule, probe, field, "dscp", why);
-	case RL_MATCH_ICMP_TYPE:
+	case FIELD_RANGE:
+	case FIELD_DSCP:
+		return value_explain(rule, probe, field, why);
+	case FIELD_ICMP:
 		return icmp_explain(rule, probe, why);
-	case RL_MATCH_PAYLOAD:
+	case FIELD_PAYLOAD:
 		return payload_explain(rule, probe, why);
-	case RL_MATCH_FILTER:
+	case FIELD_FILTER:
 		return filter_explain(rule, probe, why);
+	default:
+		return fact_explain(rule, probe, field, why);
 	}
-	return HOLDS_DEPENDS;
 }
 
 /* The field that a match depends on which neither holds nor fails. */
-static unsigned int field_lacking(const struct rl_match *match, const struct probe *probe,
+static unsigned int field_lacking(const struct match *match, const struct probe *probe,
 				  enum rl_match_flag field)
 {
 	if (field == RL_MATCH_SYN)
@@ -467,7 +479,7 @@ static void depends_print(char why[EXPLAIN_TEXT_MAX], const struct rule *rule, u
 enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	enum held held = while_of(rule, probe);
 	bool off;
 	const char *alarm = rule_while(rule, &off);

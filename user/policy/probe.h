@@ -2,7 +2,7 @@
 /* A packet that is asked about, perhaps not in full, and whether matches hold for it. Pure. */
 #pragma once
 
-#include "policy/fields.h"
+#include "policy/field.h"
 #include "policy/level.h"
 #include "policy/policy.h"
 #include "policy/while.h"
@@ -32,7 +32,7 @@ bool probe_is_udp(const struct probe *probe);
 
 enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
 
-#define EXPLAIN_TEXT_MAX 272
+#define EXPLAIN_TEXT_MAX (144 + FIELDS_TEXT_MAX)
 
 /* Do all matches hold for the packet, and does the rule hold by its `while`? why: which one does
  * not, or on what it depends, and then *fields are those. */

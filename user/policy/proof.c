@@ -12,36 +12,36 @@
 #include "policy/parser.h"
 #include "policy/ranges.h"
 
-static bool states(const struct rl_match *match, enum rl_match_flag flag)
+static bool states(const struct match *match, enum rl_match_flag flag)
 {
 	return match->flags & flag;
 }
 
 /* Does the match leave out the protocol? */
-static bool is_of_other(const struct rl_match *match, uint8_t proto)
+static bool is_of_other(const struct match *match, uint8_t proto)
 {
 	return states(match, RL_MATCH_PROTO) &&
 	       match_wants(match, RL_MATCH_PROTO) != (match->proto == proto);
 }
 
-bool match_wants_established(const struct rl_match *match)
+bool match_wants_established(const struct match *match)
 {
 	return match_wants(match, RL_MATCH_ESTABLISHED);
 }
 
-bool match_wants_strangers(const struct rl_match *match)
+bool match_wants_strangers(const struct match *match)
 {
 	return match->negated & RL_MATCH_ESTABLISHED;
 }
 
-static bool proto_may_be_established(const struct rl_match *match)
+static bool proto_may_be_established(const struct match *match)
 {
 	return !match_wants(match, RL_MATCH_PROTO) || match->proto == IPPROTO_TCP ||
 	       match->proto == IPPROTO_UDP || match->proto == IPPROTO_ICMP ||
 	       match->proto == IPPROTO_ICMPV6;
 }
 
-bool match_may_be_established(const struct rl_match *match)
+bool match_may_be_established(const struct match *match)
 {
 	return proto_may_be_established(match) && !match_wants(match, RL_MATCH_SYN);
 }
@@ -60,8 +60,8 @@ static const char *proto_print(char out[PROTO_TEXT_MAX], uint8_t proto)
 
 int established_check(struct parser *p)
 {
-	const struct rl_match *match = &p->rule->match;
-	struct span at = p->match_at[MATCH_INDEX(RL_MATCH_ESTABLISHED)];
+	const struct match *match = &p->rule->match;
+	struct span at = p->match_at[RL_FIELD_ESTABLISHED];
 	char proto[PROTO_TEXT_MAX];
 
 	if (!match_wants_established(match))
@@ -79,7 +79,7 @@ int established_check(struct parser *p)
 
 static int unless_check(struct parser *p, struct span drop)
 {
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 	struct span at = span_after(p, drop);
 	char proto[PROTO_TEXT_MAX];
 
@@ -105,7 +105,7 @@ static int unless_check(struct parser *p, struct span drop)
 
 static int challenge_check(struct parser *p, struct span at)
 {
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 
 	if (is_of_other(match, IPPROTO_TCP) || !rule_takes_tcp_flags(p->rule, TH_SYN))
 		return refuse(p, at,
@@ -123,7 +123,7 @@ static int challenge_check(struct parser *p, struct span at)
 
 static int truncate_check(struct parser *p, struct span at)
 {
-	const struct rl_match *match = &p->rule->match;
+	const struct match *match = &p->rule->match;
 
 	if (is_of_other(match, IPPROTO_UDP))
 		return refuse(p, at,
@@ -164,7 +164,7 @@ static bool denies_strangers(const struct rule *rule)
  * source port are answers, and come from no client. */
 static bool denies_clients(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	return denies_strangers(rule) && match_may_be_established(match) &&
 	       !(match->flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)) &&
@@ -196,7 +196,7 @@ static const char *match_warning(const struct rule *rule)
 
 static const char *over_warning(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	if (rule->action != RL_ACTION_LIMIT)
 		return NULL;
@@ -213,7 +213,7 @@ static const char *over_warning(const struct rule *rule)
 /* Packets that leave: nobody notes who sent first. */
 static const char *leaving_warning(const struct rule *rule, const struct policy_context *ctx)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	bool asks = states(match, RL_MATCH_ESTABLISHED) ||
 		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS);
 

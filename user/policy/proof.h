@@ -4,13 +4,13 @@
 
 #include "policy/policy.h"
 
-bool match_wants_established(const struct rl_match *match);
+bool match_wants_established(const struct match *match);
 
 /* not established */
-bool match_wants_strangers(const struct rl_match *match);
+bool match_wants_strangers(const struct match *match);
 
 /* Can packets of the match be established, as far as protocol and `syn` say? */
-bool match_may_be_established(const struct rl_match *match);
+bool match_may_be_established(const struct match *match);
 
 /* Warns if the rule's use of these words is dangerous. */
 void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,

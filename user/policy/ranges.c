@@ -4,21 +4,13 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
+#include "policy/field.h"
+
 #define LENGTH_MAX (40 + UINT16_MAX) /* of IPv6, whose header is not in its length */
 
 static uint32_t value_max(enum rl_match_flag flag)
 {
-	switch (flag) {
-	case RL_MATCH_PROTO:
-	case RL_MATCH_TTL:
-		return UINT8_MAX;
-	case RL_MATCH_DSCP:
-		return 63;
-	case RL_MATCH_LENGTH:
-		return LENGTH_MAX;
-	default:
-		return UINT16_MAX;
-	}
+	return flag == RL_MATCH_LENGTH ? LENGTH_MAX : all_fields[field_of(flag)].max;
 }
 
 static uint32_t port_ranges(const struct rule *rule, bool sport, struct value_range *out)
@@ -31,20 +23,11 @@ static uint32_t port_ranges(const struct rule *rule, bool sport, struct value_ra
 	return count;
 }
 
-struct value_range icmp_range(const struct rl_extra *extra)
-{
-	uint32_t first = (uint32_t)extra->icmp_type << 8;
-
-	if (extra->icmp_has_code)
-		return (struct value_range){first | extra->icmp_code, first | extra->icmp_code};
-	return (struct value_range){first, first | 0xff};
-}
-
 /* As written, without `not`. */
 static uint32_t named_ranges(const struct rule *rule, enum rl_match_flag flag,
 			     struct value_range *out)
 {
-	const struct rl_extra *extra = rule->extra;
+	struct rl_numbers numbers;
 
 	switch (flag) {
 	case RL_MATCH_SPORT:
@@ -53,20 +36,10 @@ static uint32_t named_ranges(const struct rule *rule, enum rl_match_flag flag,
 	case RL_MATCH_PROTO:
 		out[0] = (struct value_range){rule->match.proto, rule->match.proto};
 		return 1;
-	case RL_MATCH_LENGTH:
-		out[0] = (struct value_range){extra->length_first, extra->length_last};
-		return 1;
-	case RL_MATCH_TTL:
-		out[0] = (struct value_range){extra->ttl_first, extra->ttl_last};
-		return 1;
-	case RL_MATCH_DSCP:
-		out[0] = (struct value_range){extra->dscp, extra->dscp};
-		return 1;
-	case RL_MATCH_ICMP_TYPE:
-		out[0] = icmp_range(extra);
-		return 1;
 	default:
-		return 0;
+		numbers = rule->extra->number[all_fields[field_of(flag)].number];
+		out[0] = (struct value_range){numbers.first, numbers.last};
+		return 1;
 	}
 }
 
@@ -111,13 +84,14 @@ bool ranges_hold(const struct value_range *ranges, uint32_t count, uint32_t valu
 
 bool rule_takes_tcp_flags(const struct rule *rule, uint8_t flags)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 
 	if (match->flags & RL_MATCH_SYN &&
 	    ((flags & (TH_SYN | TH_ACK)) == TH_SYN) != match_wants(match, RL_MATCH_SYN))
 		return false;
 	return !(match->flags & RL_MATCH_TCP_FLAGS) ||
-	       ((flags & rule->extra->tcp_mask) == rule->extra->tcp_flags) ==
+	       ((flags & rule->extra->number[RL_NUMBER_TCP_FLAGS].last) ==
+		rule->extra->number[RL_NUMBER_TCP_FLAGS].first) ==
 		       match_wants(match, RL_MATCH_TCP_FLAGS);
 }
 

@@ -13,13 +13,9 @@ struct value_range {
 };
 
 /* The accepted values, ascending; all of them if the rule does not state the condition, none if no
- * packet can have it. Only for RL_MATCH_PROTO, SPORT, DPORT, LENGTH, TTL, DSCP and ICMP_TYPE; the
- * values of the last are type << 8 | code. */
+ * packet can have it. Only for the protocol, ports and numbers, without TCP flags. */
 uint32_t condition_ranges(const struct rule *rule, enum rl_match_flag flag,
 			  struct value_range out[CONDITION_RANGES_MAX]);
-
-/* The values of icmp-type, as written. */
-struct value_range icmp_range(const struct rl_extra *extra);
 
 /* Is the value within one of the ranges? */
 bool ranges_hold(const struct value_range *ranges, uint32_t count, uint32_t value);

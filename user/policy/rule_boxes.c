@@ -235,7 +235,7 @@ static bool accept_while(const struct asked *asked, const struct opaques *opaque
 
 /* Applies the matches of the lookup address and of its peer, but for sets. False: no packet
  * matches. */
-static bool accept_addresses(const struct asked *asked, const struct rl_match *match,
+static bool accept_addresses(const struct asked *asked, const struct match *match,
 			     struct accepted *out)
 {
 	enum rl_match_flag own = asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
@@ -302,7 +302,7 @@ static void accept_protocols(const struct rule *rule, struct value_range *ranges
 			ranges[(*count)++] = (struct value_range){known[i], known[i]};
 }
 
-static void accept_shape(const struct rl_match *match, struct box *box)
+static void accept_shape(const struct match *match, struct box *box)
 {
 	if (match->flags &
 	    (PORTS | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD))
@@ -369,8 +369,9 @@ static void accept_all_flags(const struct rule *rule, struct accepted *out)
 	out->count[CUBES] = 1;
 	accept_flags(rule, RL_MATCH_SYN, TH_SYN | TH_ACK, TH_SYN, out);
 	if (rule->extra)
-		accept_flags(rule, RL_MATCH_TCP_FLAGS, rule->extra->tcp_mask,
-			     rule->extra->tcp_flags, out);
+		accept_flags(rule, RL_MATCH_TCP_FLAGS,
+			     rule->extra->number[RL_NUMBER_TCP_FLAGS].last,
+			     rule->extra->number[RL_NUMBER_TCP_FLAGS].first, out);
 }
 
 /* ---- the product */

@@ -109,7 +109,7 @@ size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_
 
 struct rule_sets rule_sets(const struct rule *rule)
 {
-	const struct rl_match *match = &rule->match;
+	const struct match *match = &rule->match;
 	struct rule_sets sets = {0};
 
 	if (rule->kind == PREFIX_SET)

@@ -66,7 +66,7 @@ bool suggest_has_rule(const struct suggest_class *class, bool sum)
 /* Packets of GRE, for example, are never established. */
 static bool may_be_spared(const struct suggest_class *class)
 {
-	const struct rl_match match = {.flags = RL_MATCH_PROTO, .proto = class->number};
+	const struct match match = {.flags = RL_MATCH_PROTO, .proto = class->number};
 
 	return class->kind != SUGGEST_PROTO || match_may_be_established(&match);
 }

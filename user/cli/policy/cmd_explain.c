@@ -118,7 +118,7 @@ static int question_parse(const struct command *command, const struct policy_con
 	if (error)
 		return wrong("%s", error);
 	if (out->words.match.flags & RL_MATCH_LENGTH)
-		out->length = out->words.extra->length_first;
+		out->length = out->words.extra->number[RL_NUMBER_LENGTH].first;
 	if (out->probe.stated & RL_MATCH_LENGTH && out->length < length_least(&out->probe))
 		return wrong("length %u is less than the headers of this packet: write %u or more",
 			     out->length, length_least(&out->probe));

@@ -25,11 +25,6 @@
 #define REACHED_MAX 128
 #define WHY_MAX     480
 
-/* Fields that an address says nothing of, and the words of effect_of() do not bring to mind. */
-#define OPEN                                                                   \
-	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
-	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
-
 static int address_parse(const char *word, uint8_t addr[16])
 {
 	char canonical[PREFIX_TEXT_MAX];
@@ -185,7 +180,7 @@ static void while_print(char out[WHILE_MAX], const struct rule *rule, const stru
 static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
 		      const struct asked *asked, bool tracked)
 {
-	unsigned int open = rule->match.flags & OPEN;
+	unsigned int open = rule->match.flags & RL_MATCH_EXTRAS;
 	char in_set[IN_SET_MAX], held[WHILE_MAX], fields[FIELDS_TEXT_MAX];
 
 	while_print(held, rule, asked);
