@@ -7,21 +7,12 @@
 
 #include "compile/region.h"
 
-/* Those of enum number come first. */
+/* Those of enum dim come first; that of TCP flags is of their bits. */
 enum axis {
-	AXIS_PROTO = NUMBERS,
-	AXIS_TCP_FLAGS,
-	AXIS_SHAPE,
-	AXIS_KNOWN,
-	AXIS_PROVEN,
-	AXIS_FAMILY,
-	AXIS_ALARMS,                             /* one for each: is it off, is it on? */
-	AXIS_ENDS = AXIS_ALARMS + RL_ALARMS_MAX, /* one for each enum end */
-	AXES = AXIS_ENDS + ENDS,
-};
-
-struct span {
-	uint32_t first, last; /* inclusive */
+	AXIS_ALARMS = DIMS, /* one for each: is it off, is it on? */
+	AXIS_SRC = AXIS_ALARMS + RL_ALARMS_MAX,
+	AXIS_DST,
+	AXES,
 };
 
 /* The spans of one region on one axis: ascending, apart from each other. */
@@ -30,7 +21,7 @@ struct span_run {
 };
 
 struct axes {
-	struct span *spans;
+	struct value_range *spans;
 	size_t count, capacity;
 	struct span_run (*runs)[AXES]; /* of each region */
 	uint32_t last[AXES];           /* the largest number of each axis */

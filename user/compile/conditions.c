@@ -77,8 +77,7 @@ static void ports_add(struct conditions *all, const struct rule *rule, enum rl_m
 
 static void numbers_add(struct conditions *all, const struct rule *rule)
 {
-	fields_for_each(flag, rule->match.flags & RL_MATCH_NUMBERS)
-	{
+	fields_for_each (flag, rule->match.flags & RL_MATCH_NUMBERS) {
 		int number = all_fields[field_of(flag)].number;
 		enum rl_word word = RL_WORD_NUMBERS + number;
 		struct rl_numbers numbers = rule->extra->number[number];

@@ -15,7 +15,7 @@
 #include "compile/set_groups.h"
 #include "policy/field.h"
 #include "policy/policy.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 #include "policy/set.h"
 
 bool is_link_local_prefix(const struct rule *rule)
@@ -29,11 +29,11 @@ bool is_link_local_prefix(const struct rule *rule)
 /* May it match a message of neighbour discovery? Those have code 0 (bpf/packet/neighbour.h). */
 static bool takes_neighbour_type(const struct rule *rule)
 {
-	struct value_range types[CONDITION_RANGES_MAX];
-	uint32_t count = condition_ranges(rule, RL_MATCH_ICMP_TYPE, types);
+	struct ranges types;
 
+	rule_values(rule, RL_MATCH_ICMP_TYPE, &types);
 	for (uint32_t type = ND_ROUTER_SOLICIT; type <= ND_REDIRECT; type++)
-		if (ranges_hold(types, count, type << 8))
+		if (ranges_hold(&types, type << 8))
 			return true;
 	return false;
 }
@@ -232,8 +232,8 @@ static struct rl_match match_emit(const struct match *match)
 
 	memcpy(out.src, match->src, sizeof(out.src));
 	memcpy(out.dst, match->dst, sizeof(out.dst));
-	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS) out.flags |=
-		all_fields[field_of(flag)].has;
+	fields_for_each (flag, match->flags & RL_MATCH_NUMBERS)
+		out.flags |= all_fields[field_of(flag)].has;
 	return out;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/pset.h"
+
 /* The numbers of one rule on the axis. */
 struct span {
 	uint32_t first, last;
@@ -69,19 +71,19 @@ static void span_add(struct table *table, uint32_t first, uint32_t last, uint16_
 
 static void rule_spans(struct table *table, const struct rule *rule, uint16_t number)
 {
-	struct rl_port_range ranges[RL_PORT_RANGES_MAX] = {{0, axis_end(table->axis)}};
-	uint32_t count = 1;
+	static const enum rl_match_flag flags[] = {
+		[RL_INDEX_DPORT] = RL_MATCH_DPORT,
+		[RL_INDEX_SPORT] = RL_MATCH_SPORT,
+		[RL_INDEX_PROTO] = RL_MATCH_PROTO,
+	};
+	struct ranges ranges = {.count = 1, .range = {{0, axis_end(table->axis)}}};
 
 	if (!is_of_table(rule, table->kind))
 		return;
-	if (table->axis == RL_INDEX_DPORT && states(rule, RL_MATCH_DPORT))
-		count = rule_dports(rule, ranges);
-	else if (table->axis == RL_INDEX_SPORT && states(rule, RL_MATCH_SPORT))
-		count = rule_sports(rule, ranges);
-	else if (table->axis == RL_INDEX_PROTO && states(rule, RL_MATCH_PROTO))
-		ranges[0] = (struct rl_port_range){rule->match.proto, rule->match.proto};
-	for (uint32_t i = 0; i < count; i++)
-		span_add(table, ranges[i].first, ranges[i].last, number);
+	if (states(rule, flags[table->axis]))
+		rule_values(rule, flags[table->axis], &ranges);
+	for (uint32_t i = 0; i < ranges.count; i++)
+		span_add(table, ranges.range[i].first, ranges.range[i].last, number);
 }
 
 /* ---- a table by one axis */

@@ -123,7 +123,7 @@ static int events_make(struct search *s, enum axis axis, const uint16_t *limits,
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct span_run *run = &s->axes.runs[limits[i]][axis];
-		const struct span *span = s->axes.spans + run->begin;
+		const struct value_range *span = s->axes.spans + run->begin;
 
 		if (axes_all(&s->axes, limits[i], axis)) {
 			out->everywhere++;
@@ -153,7 +153,7 @@ static size_t deepest(const struct events *events)
 
 /* The axis on which the fewest limits at most hold one number; those on which all hold the same are
  * taken out of *left. AXES: none is left. */
-static int axis_choose(struct search *s, const uint16_t *limits, size_t count, uint32_t *left,
+static int axis_choose(struct search *s, const uint16_t *limits, size_t count, uint64_t *left,
 		       enum axis *out, size_t *depth)
 {
 	*out = AXES;
@@ -162,14 +162,14 @@ static int axis_choose(struct search *s, const uint16_t *limits, size_t count, u
 		struct events events;
 		size_t most;
 
-		if (!(*left & 1u << axis))
+		if (!(*left & 1ull << axis))
 			continue;
 		if (events_make(s, axis, limits, count, &events))
 			return -ENOMEM;
 		most = deepest(&events);
 		free(events.list);
 		if (most == count)
-			*left &= ~(1u << axis);
+			*left &= ~(1ull << axis);
 		if (most < *depth) {
 			*depth = most;
 			*out = axis;
@@ -225,7 +225,7 @@ static size_t others_first(const struct search *s, enum axis axis, uint16_t *lim
 
 /* Each limit is counted on one axis, of those on which it does not hold all numbers: a packet meets
  * no more than the most of each axis together. 0: that is few enough; 1: it is not; -ENOMEM. */
-static int most_together(struct search *s, const uint16_t *limits, size_t count, uint32_t left)
+static int most_together(struct search *s, const uint16_t *limits, size_t count, uint64_t left)
 {
 	uint16_t *rest = calloc(count, sizeof(*rest));
 	size_t most = 0;
@@ -237,7 +237,7 @@ static int most_together(struct search *s, const uint16_t *limits, size_t count,
 		struct events events;
 		size_t others;
 
-		if (!(left & 1u << axis))
+		if (!(left & 1ull << axis))
 			continue;
 		others = others_first(s, axis, rest, count);
 		ret = events_make(s, axis, rest + others, count - others, &events);
@@ -253,10 +253,10 @@ static int most_together(struct search *s, const uint16_t *limits, size_t count,
 
 /* ---- the search */
 
-static int search(struct search *s, const uint16_t *limits, size_t count, uint32_t left);
+static int search(struct search *s, const uint16_t *limits, size_t count, uint64_t left);
 
 static int search_at(struct search *s, enum axis axis, uint32_t number, const uint16_t *limits,
-		     size_t count, uint32_t left)
+		     size_t count, uint64_t left)
 {
 	uint16_t *there = calloc(count, sizeof(*there));
 	size_t there_count = 0;
@@ -276,7 +276,7 @@ static int search_at(struct search *s, enum axis axis, uint32_t number, const ui
 /* At each number where a span begins before another one ends: the limits of others are among those
  * of one of these. */
 static int search_along(struct search *s, enum axis axis, const uint16_t *limits, size_t count,
-			uint32_t left)
+			uint64_t left)
 {
 	struct events events;
 	size_t depth;
@@ -296,7 +296,7 @@ static int search_along(struct search *s, enum axis axis, const uint16_t *limits
 
 /* Counts limits that hold one number on each axis that is not left. 0, -E2BIG with the chosen ones,
  * -EOVERFLOW or -ENOMEM. */
-static int search(struct search *s, const uint16_t *limits, size_t count, uint32_t left)
+static int search(struct search *s, const uint16_t *limits, size_t count, uint64_t left)
 {
 	enum axis axis;
 	size_t depth;
@@ -313,7 +313,7 @@ static int search(struct search *s, const uint16_t *limits, size_t count, uint32
 	if (ret <= 0)
 		return ret;
 	if (axis != AXES)
-		return search_along(s, axis, limits, count, left & ~(1u << axis));
+		return search_along(s, axis, limits, count, left & ~(1ull << axis));
 	return leaf(s, limits, count);
 }
 
@@ -329,7 +329,7 @@ static void meeting_fill(const struct search *s, struct meeting *met)
 		if (region_common(&both, &s->regions[s->chosen[i]], &common))
 			both = common;
 	}
-	met->packet = region_packet(&both);
+	met->packet = pset_packet(&both.set);
 }
 
 /* Where the name is among those of the limits; RL_ALARMS_MAX: there are too many. */
@@ -362,12 +362,12 @@ static void regions_make(struct search *s, size_t count, bool by_dest)
 
 	region_all(&s->all);
 	if (prefix->kind == PREFIX_ADDR)
-		region_narrow_prefix(&s->all, by_dest ? DST : SRC, prefix->addr, prefix->len);
+		pset_narrow_prefix(&s->all.set, !by_dest, prefix->addr, prefix->len);
 	for (size_t i = 0; i < count; i++) {
 		struct region region;
 
 		region_of_limit(s, s->rules[i], &region);
-		if (s->rules[i]->action != RL_ACTION_LIMIT || region_is_empty(&region) ||
+		if (s->rules[i]->action != RL_ACTION_LIMIT || pset_is_empty(&region.set) ||
 		    !region_common(&s->all, &region, &s->regions[s->count]))
 			continue;
 		s->numbers[s->count++] = i;
@@ -375,9 +375,9 @@ static void regions_make(struct search *s, size_t count, bool by_dest)
 }
 
 /* A bit each. */
-static uint32_t axes_in_use(const struct search *s)
+static uint64_t axes_in_use(const struct search *s)
 {
-	uint32_t all = (1u << AXES) - 1, alarms = (1u << RL_ALARMS_MAX) - (1u << s->alarm_count);
+	uint64_t all = (1ull << AXES) - 1, alarms = (1u << RL_ALARMS_MAX) - (1u << s->alarm_count);
 
 	return all & ~(alarms << AXIS_ALARMS);
 }

@@ -29,7 +29,7 @@ void boxes_clear(struct boxes *boxes)
 	*boxes = (struct boxes){0};
 }
 
-void box_narrow(struct box *box, enum dimension d, uint32_t first, uint32_t last)
+void box_narrow(struct box *box, enum dim d, uint32_t first, uint32_t last)
 {
 	box->first[d] = first > box->first[d] ? first : box->first[d];
 	box->last[d] = last < box->last[d] ? last : box->last[d];
@@ -52,7 +52,7 @@ bool box_meet(const struct box *a, const struct box *b, struct box *out)
 	if (a->care & b->care & (a->bits ^ b->bits))
 		return false;
 	*out = *a;
-	for (int d = 0; d < DIMENSIONS; d++) {
+	for (enum dim d = 0; d < DIMS; d++) {
 		box_narrow(out, d, b->first[d], b->last[d]);
 		if (out->first[d] > out->last[d])
 			return false;
@@ -93,7 +93,7 @@ static bool peer_is_open(struct box *box, const struct box *cut, const struct co
 static bool numbers_are_open(struct box *box, const struct box *cut, const struct cover *cover,
 			     size_t from)
 {
-	for (int d = 0; d < DIMENSIONS; d++) {
+	for (enum dim d = 0; d < DIMS; d++) {
 		struct box part = *box;
 
 		part.last[d] = cut->first[d] - 1;

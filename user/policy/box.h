@@ -8,31 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef unsigned __int128 u128;
+#include "policy/pset.h"
 
-/* Kinds of packets, in an order in which each match is a range. */
-enum shape {
-	SHAPE_WHOLE,
-	SHAPE_FIRST, /* fragment */
-	SHAPE_LATER, /* fragment: no ports, no flags, no payload */
-};
-
-/* ICMP: type << 8 | code. */
-enum dimension { PROTO, SHAPE, SPORT, DPORT, LENGTH, TTL, DSCP, ICMP, DIMENSIONS };
-
-/* Bits of a packet: its TCP flags, whether its source is known, whether it is established; then two
- * for each condition that is neither a range nor a flag (payload, filter): it holds, or its `not`
- * does. A packet of which the condition cannot be known has neither. */
+/* Bits of a packet: its TCP flags, then two for each condition that is neither a number nor a flag
+ * (payload, filter): it holds, or its `not` does. A packet of which the condition cannot be known
+ * has neither. */
 #define BIT_TCP(flags) ((uint64_t)(flags))
-#define BIT_KNOWN      (1ull << 8)
-#define BIT_PROVEN     (1ull << 9)
-#define BIT_OPAQUE(n)  (1ull << (10 + 2 * (n)))
-#define OPAQUE_MAX     27
+#define BIT_OPAQUE(n)  (1ull << (8 + 2 * (n)))
+#define OPAQUE_MAX     28
 
 struct box {
-	u128 peer_first, peer_last;                   /* the address that is not looked up */
-	uint32_t first[DIMENSIONS], last[DIMENSIONS]; /* inclusive */
-	uint64_t care, bits;                          /* those of `care` are as in `bits` */
+	u128 peer_first, peer_last;       /* the address that is not looked up */
+	uint32_t first[DIMS], last[DIMS]; /* inclusive; enum dim */
+	uint64_t care, bits;              /* those of `care` are as in `bits` */
 };
 
 struct boxes {
@@ -44,7 +32,7 @@ struct boxes {
 int boxes_add(struct boxes *boxes, const struct box *box);
 void boxes_clear(struct boxes *boxes);
 
-void box_narrow(struct box *box, enum dimension d, uint32_t first, uint32_t last);
+void box_narrow(struct box *box, enum dim dim, uint32_t first, uint32_t last);
 void box_narrow_peer(struct box *box, u128 first, u128 last);
 /* The bits of `care` as in `bits`, of which no other says anything yet. */
 void box_narrow_bits(struct box *box, uint64_t care, uint64_t bits);

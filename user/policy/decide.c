@@ -68,21 +68,21 @@ static void unproven_add(struct search *search)
 		asked |= rule->match.flags & RL_MATCH_ESTABLISHED;
 	if (!asked)
 		return;
-	box_narrow_bits(&all, BIT_PROVEN, BIT_PROVEN);
+	box_narrow(&all, DIM_PROVEN, 1, 1);
 	for (size_t i = 0; i <= sizeof(proven); i++) {
 		unsigned int end = i < sizeof(proven) ? proven[i] : 256;
 
 		box = all;
-		box_narrow(&box, PROTO, next, end - 1);
+		box_narrow(&box, DIM_PROTO, next, end - 1);
 		search_add(search, &search->before, &box);
 		next = end + 1;
 	}
 	box = all;
-	box_narrow(&box, SHAPE, SHAPE_LATER, SHAPE_LATER);
+	box_narrow(&box, DIM_SHAPE, SHAPE_LATER, SHAPE_LATER);
 	search_add(search, &search->before, &box);
 	box = all;
-	box_narrow(&box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	box_narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+	box_narrow(&box, DIM_PROTO, IPPROTO_TCP, IPPROTO_TCP);
+	box_narrow(&box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
 	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), TH_SYN);
 	search_add(search, &search->before, &box);
 }
@@ -103,8 +103,8 @@ static void malformed_add(struct search *search)
 	search_add(search, &search->before, &box);
 	for (size_t i = 0; i < sizeof(extensions); i++) {
 		box = all;
-		box_narrow(&box, PROTO, extensions[i], extensions[i]);
-		box_narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+		box_narrow(&box, DIM_PROTO, extensions[i], extensions[i]);
+		box_narrow(&box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
 		search_add(search, &search->before, &box);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include "algorithm/key_parts.h"
 #include "policy/lint_limit.h"
-#include "policy/overlap.h"
+#include "policy/pset.h"
 
 void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
 		   void *arg)

@@ -14,7 +14,7 @@
 #include "policy/filter.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 
 /* ---- flags */
 
@@ -270,15 +270,12 @@ static int protocols_check(struct parser *p)
 {
 	const struct match *match = &p->rule->match;
 
-	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS & RL_MATCH_OF_TCP) if (
-		match->flags & RL_MATCH_PROTO &&
-		!match_is_proto(
-			match,
-			IPPROTO_TCP)) return refuse(p, p->match_at[field_of(flag)],
-						    "asks for %s, which only TCP has: write tcp",
-						    flag == RL_MATCH_TCP_FLAGS
-							    ? "TCP flags"
-							    : all_fields[field_of(flag)].word);
+	fields_for_each (flag, match->flags & RL_MATCH_NUMBERS & RL_MATCH_OF_TCP)
+		if (match->flags & RL_MATCH_PROTO && !match_is_proto(match, IPPROTO_TCP))
+			return refuse(p, p->match_at[field_of(flag)],
+				      "asks for %s, which only TCP has: write tcp",
+				      flag == RL_MATCH_TCP_FLAGS ? "TCP flags"
+								 : all_fields[field_of(flag)].word);
 	if (match->flags & RL_MATCH_PAYLOAD && match_wants(match, RL_MATCH_PROTO) &&
 	    !has_payload(match->proto))
 		return refuse(
@@ -327,16 +324,17 @@ static void list_settle(const struct port_list *ports, __u16 *first, __u16 *last
 static int empty_check(struct parser *p)
 {
 	const struct match *match = &p->rule->match;
-	struct value_range ranges[CONDITION_RANGES_MAX];
+	struct ranges values;
 	struct span length = p->match_at[RL_FIELD_LENGTH];
 	struct rl_numbers lengths = {0};
 
-	fields_for_each(flag, match->negated & RANGED) if (
-		!condition_ranges(
-			p->rule, flag,
-			ranges)) return refuse(p, p->match_at[field_of(flag)],
-					       "leaves out every value, so no packet can match: write a "
-					       "smaller range, or remove it");
+	fields_for_each (flag, match->negated & RANGED) {
+		rule_values(p->rule, flag, &values);
+		if (!values.count)
+			return refuse(p, p->match_at[field_of(flag)],
+				      "leaves out every value, so no packet can match: write a "
+				      "smaller range, or remove it");
+	}
 	if (match->flags & RL_MATCH_LENGTH)
 		lengths = p->rule->extra->number[RL_NUMBER_LENGTH];
 	if (match_wants(match, RL_MATCH_LENGTH) && lengths.last < LENGTH_LEAST)

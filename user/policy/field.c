@@ -14,6 +14,10 @@
 			     .number = NUMBER_OR_NONE(name, kind_)},
 const struct field all_fields[RL_FIELD_COUNT] = {RL_FIELDS(FIELD_ROW)};
 
+#define FIELD_OF_NUMBER(bit, name, word, kind, ...) \
+	RL_NUMBER_IF_##kind([RL_NUMBER_##name] = &all_fields[RL_FIELD_##name], )
+const struct field *const number_fields[RL_NUMBERS] = {RL_FIELDS(FIELD_OF_NUMBER)};
+
 #define FIELD_FLAG(bit, name, ...) RL_MATCH_##name,
 const enum rl_match_flag fields_in_order[RL_FIELD_COUNT] = {RL_FIELDS(FIELD_FLAG)};
 
@@ -37,6 +41,7 @@ void fields_print(char out[FIELDS_TEXT_MAX], unsigned int flags)
 	size_t used = 0;
 
 	out[0] = '\0';
-	fields_for_each(flag, flags) used += snprintf(out + used, FIELDS_TEXT_MAX - used, "%s%s",
-						      used ? ", " : "", name_of(flag));
+	fields_for_each (flag, flags)
+		used += snprintf(out + used, FIELDS_TEXT_MAX - used, "%s%s", used ? ", " : "",
+				 name_of(flag));
 }

@@ -33,6 +33,7 @@ struct field {
 };
 
 extern const struct field all_fields[RL_FIELD_COUNT];            /* by enum rl_field */
+extern const struct field *const number_fields[RL_NUMBERS];      /* by enum rl_number */
 extern const enum rl_match_flag fields_in_order[RL_FIELD_COUNT]; /* as they are printed */
 
 static inline enum rl_field field_of(enum rl_match_flag flag)

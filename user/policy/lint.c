@@ -16,7 +16,7 @@
 #include "policy/field.h"
 #include "policy/lint_limit.h"
 #include "policy/lint_range.h"
-#include "policy/overlap.h"
+#include "policy/pset.h"
 #include "policy/policy.h"
 #include "policy/set.h"
 
@@ -464,8 +464,7 @@ static void lint_full(struct lint *lint, const struct rule *rule)
 {
 	char text[96];
 
-	fields_for_each(flag, rule->match.flags & RL_MATCH_NUMBERS & ~rule->match.negated)
-	{
+	fields_for_each (flag, rule->match.flags & RL_MATCH_NUMBERS & ~rule->match.negated) {
 		const struct field *field = &all_fields[field_of(flag)];
 		struct rl_numbers numbers = rule->extra->number[field->number];
 		uint32_t least = flag == RL_MATCH_LENGTH ? LENGTH_LEAST : 0;

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "policy/decide.h"
 #include "policy/names.h"
-#include "policy/overlap.h"
+#include "policy/pset.h"
 #include "policy/parser.h"
 #include "policy/proof.h"
 #include "policy/while.h"

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "policy/names.h"
 #include "policy/proof.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 
 #define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
 
@@ -39,10 +39,11 @@ static bool proto_has_payload(uint8_t proto)
 
 static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 {
-	struct value_range ranges[CONDITION_RANGES_MAX];
+	struct ranges values;
 
+	rule_values(words, flag, &values);
 	return !(words->match.flags & flag) ||
-	       (condition_ranges(words, flag, ranges) == 1 && ranges[0].first == ranges[0].last);
+	       (values.count == 1 && values.range[0].first == values.range[0].last);
 }
 
 /* Few fields tell what a packet is not. */
@@ -73,11 +74,9 @@ static const char *words_refuse(const struct rule *words)
 		return not_refuse(match);
 	if (!is_one_value(words, RL_MATCH_SPORT) || !is_one_value(words, RL_MATCH_DPORT))
 		return "a packet has one port as sport and as dport: write for example dport 53";
-	fields_for_each(flag, match->flags & RL_MATCH_NUMBERS) if (
-		all_fields[field_of(flag)].kind == FIELD_RANGE &&
-		!is_one_value(
-			words,
-			flag)) return "a packet has one value in each field: write for example length 60";
+	fields_for_each (flag, match->flags & RL_MATCH_NUMBERS)
+		if (all_fields[field_of(flag)].kind == FIELD_RANGE && !is_one_value(words, flag))
+			return "a packet has one value in each field: write for example length 60";
 	if (match->flags & RL_MATCH_PROTO && is_extension(match->proto) &&
 	    !prefix_is_ipv4(words->addr, 128) && !match_wants(match, RL_MATCH_FRAGMENT))
 		return "this protocol is an extension header of IPv6: name the protocol behind it";
@@ -191,16 +190,18 @@ static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, 
 			      char why[EXPLAIN_TEXT_MAX])
 {
 	const char *name = all_fields[field_of(flag)].word;
-	struct value_range ranges[CONDITION_RANGES_MAX];
-	uint32_t count = condition_ranges(rule, flag, ranges);
+	const struct value_range *range;
+	struct ranges values;
 
 	if (!match_wants(&rule->match, flag))
 		return fails(why, "%s %u is left out", name, value);
-	if (count > 1)
+	rule_values(rule, flag, &values);
+	range = &values.range[0];
+	if (values.count > 1)
 		return fails(why, "%s %u is not in the list", name, value);
-	if (ranges[0].first == ranges[0].last)
-		return fails(why, "%s %u is not %u", name, value, ranges[0].first);
-	return fails(why, "%s %u is not in %u-%u", name, value, ranges[0].first, ranges[0].last);
+	if (range->first == range->last)
+		return fails(why, "%s %u is not %u", name, value, range->first);
+	return fails(why, "%s %u is not in %u-%u", name, value, range->first, range->last);
 }
 
 /* A field that the words give one value. */
@@ -208,7 +209,7 @@ static enum holds value_explain(const struct rule *rule, const struct probe *pro
 				enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
 	const struct field *field = &all_fields[field_of(flag)];
-	struct value_range own[CONDITION_RANGES_MAX], ranges[CONDITION_RANGES_MAX];
+	struct ranges own, values;
 	char proto[16];
 
 	if (field->has != RL_HAS_IP && probe->later)
@@ -218,10 +219,11 @@ static enum holds value_explain(const struct rule *rule, const struct probe *pro
 		return fails(why, "%s has no %s", proto_print(proto, probe->proto), field->word);
 	if (!(probe->words.match.flags & flag))
 		return HOLDS_DEPENDS;
-	condition_ranges(&probe->words, flag, own);
-	if (ranges_hold(ranges, condition_ranges(rule, flag, ranges), own[0].first))
+	rule_values(&probe->words, flag, &own);
+	rule_values(rule, flag, &values);
+	if (ranges_hold(&values, own.range[0].first))
 		return HOLDS;
-	return value_fails(rule, flag, own[0].first, why);
+	return value_fails(rule, flag, own.range[0].first, why);
 }
 
 static enum holds port_explain(const struct rule *rule, const struct probe *probe,
@@ -312,18 +314,19 @@ static enum holds tcp_flags_explain(const struct rule *rule, const struct probe 
 static enum holds icmp_explain(const struct rule *rule, const struct probe *probe,
 			       char why[EXPLAIN_TEXT_MAX])
 {
-	struct value_range own[CONDITION_RANGES_MAX], ranges[CONDITION_RANGES_MAX];
-	uint32_t count = condition_ranges(rule, RL_MATCH_ICMP_TYPE, ranges), within = 0;
+	struct ranges own, values;
+	uint32_t within = 0;
 
 	if (probe->later)
 		return fails(why, "a later fragment has no ICMP type");
 	if (!(probe->stated & RL_MATCH_ICMP_TYPE))
 		return HOLDS_DEPENDS;
-	condition_ranges(&probe->words, RL_MATCH_ICMP_TYPE, own);
-	for (uint32_t value = own[0].first; value <= own[0].last; value++)
-		within += ranges_hold(ranges, count, value);
+	rule_values(&probe->words, RL_MATCH_ICMP_TYPE, &own);
+	rule_values(rule, RL_MATCH_ICMP_TYPE, &values);
+	for (uint32_t value = own.range[0].first; value <= own.range[0].last; value++)
+		within += ranges_hold(&values, value);
 	if (within)
-		return within > own[0].last - own[0].first ? HOLDS : HOLDS_DEPENDS;
+		return within > own.range[0].last - own.range[0].first ? HOLDS : HOLDS_DEPENDS;
 	return fails(why, "its ICMP type or code is another");
 }
 

@@ -10,7 +10,7 @@
 
 #include "policy/names.h"
 #include "policy/parser.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 
 static bool states(const struct match *match, enum rl_match_flag flag)
 {

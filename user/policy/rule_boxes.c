@@ -10,63 +10,39 @@
 
 #include "base/units.h"
 #include "policy/level.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 #include "policy/while.h"
 
 #define BOXES_MAX 64
 #define CUBES_MAX 16 /* `not flags` of eight, and `not syn` */
-#define PORTS     (RL_MATCH_SPORT | RL_MATCH_DPORT)
-#define TCP_FLAGS (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
-
-static const struct {
-	enum dimension dimension;
-	enum rl_match_flag flag;
-} axes[] = {
-	{PROTO, RL_MATCH_PROTO},    {SPORT, RL_MATCH_SPORT}, {DPORT, RL_MATCH_DPORT},
-	{LENGTH, RL_MATCH_LENGTH},  {TTL, RL_MATCH_TTL},     {DSCP, RL_MATCH_DSCP},
-	{ICMP, RL_MATCH_ICMP_TYPE},
-};
-#define AXES (sizeof(axes) / sizeof(axes[0]))
 
 struct cube {
 	uint64_t care, bits;
 };
 
-/* The values that the rule accepts, field by field. */
+/* The values that the rule accepts, dimension by dimension. */
 struct accepted {
-	struct value_range range[AXES][CONDITION_RANGES_MAX];
-	struct {
-		u128 first, last;
-	} peer[2];
+	struct pset set;
+	struct stretch peer[STRETCHES_MAX];
 	struct cube cube[CUBES_MAX]; /* of TCP flags */
-	/* of range[], then of peer and of cube */
-	uint32_t count[AXES + 2];
+	uint32_t peers, cubes;
 	struct box all; /* the rest */
 };
-#define PEERS (AXES)
-#define CUBES (AXES + 1)
 
 /* ---- the packets asked about */
+
+#define DIM_LENGTH (DIM_NUMBERS + RL_NUMBER_LENGTH)
 
 static bool is_ipv4(const struct asked *asked)
 {
 	return prefix_is_ipv4(asked->addr, 128);
 }
 
-static void prefix_range(const uint8_t addr[16], uint8_t len, u128 *first, u128 *last)
-{
-	*first = 0;
-	for (int i = 0; i < 16; i++)
-		*first = *first << 8 | addr[i];
-	*last = *first + (len ? ((u128)1 << (128 - len)) - 1 : ~(u128)0);
-}
-
 void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len)
 {
-	u128 first, last;
+	struct stretch stretch = stretch_of(addr, len);
 
-	prefix_range(addr, len, &first, &last);
-	box_narrow_peer(box, first, last);
+	box_narrow_peer(box, stretch.first, stretch.last);
 }
 
 /* The segments that a connection needs: a rule on others does not stop it. A tunnel needs packets
@@ -76,17 +52,17 @@ static void narrow_flow(const struct asked *asked, struct box *box)
 	const struct flow *flow = asked->flow;
 	uint8_t proto = flow->proto ? flow->proto : IPPROTO_TCP;
 
-	box_narrow(box, PROTO, proto, proto);
-	box_narrow(box, SHAPE, SHAPE_WHOLE, SHAPE_WHOLE);
-	box_narrow(box, LENGTH, is_ipv4(asked) ? 40 : 60, UINT32_MAX);
-	box_narrow(box, TTL, 2, UINT8_MAX);
+	box_narrow(box, DIM_PROTO, proto, proto);
+	box_narrow(box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_WHOLE);
+	box_narrow(box, DIM_LENGTH, is_ipv4(asked) ? 40 : 60, UINT32_MAX);
+	box_narrow(box, DIM_NUMBERS + RL_NUMBER_TTL, 2, UINT8_MAX);
 	if (!flow->proto)
 		box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
 	/* Any port of the client: the next connection uses another one. */
 	if (flow->answers && flow->sport)
-		box_narrow(box, SPORT, flow->sport, flow->sport);
+		box_narrow(box, DIM_SPORT, flow->sport, flow->sport);
 	else if (!flow->answers && flow->dport)
-		box_narrow(box, DPORT, flow->dport, flow->dport);
+		box_narrow(box, DIM_DPORT, flow->dport, flow->dport);
 	if (asked->by_dest || flow->dst_known)
 		box_narrow_prefix(box, asked->by_dest ? flow->src : flow->dst, 128);
 }
@@ -94,20 +70,14 @@ static void narrow_flow(const struct asked *asked, struct box *box)
 struct box packets_all(const struct asked *asked)
 {
 	static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
-	struct box box = {
-		.peer_last = ~(u128)0,
-		.first = {[LENGTH] = is_ipv4(asked) ? 20 : 40},
-		.last = {[PROTO] = UINT8_MAX,
-			 [SHAPE] = SHAPE_LATER,
-			 [SPORT] = UINT16_MAX,
-			 [DPORT] = UINT16_MAX,
-			 [LENGTH] = UINT16_MAX + (is_ipv4(asked) ? 0 : 40),
-			 [TTL] = UINT8_MAX,
-			 [DSCP] = 63,
-			 [ICMP] = UINT16_MAX},
-	};
+	uint32_t family = is_ipv4(asked) ? 0 : 1;
+	struct box box = {.peer_last = ~(u128)0};
 
-	if (is_ipv4(asked))
+	for (enum dim dim = 0; dim < DIMS; dim++)
+		box.last[dim] = dim_last(dim);
+	box_narrow(&box, DIM_FAMILY, family, family);
+	box_narrow(&box, DIM_LENGTH, family ? 40 : 20, UINT16_MAX + (family ? 40 : 0));
+	if (!family)
 		box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
 	if (asked->flow)
 		narrow_flow(asked, &box);
@@ -233,90 +203,21 @@ static bool accept_while(const struct asked *asked, const struct opaques *opaque
 	return held != HELD_NOT;
 }
 
-/* Applies the matches of the lookup address and of its peer, but for sets. False: no packet
+/* The peers of the packets, and whether there are any: the lookup address is one that the rule
  * matches. */
-static bool accept_addresses(const struct asked *asked, const struct match *match,
-			     struct accepted *out)
+static bool accept_addresses(const struct asked *asked, struct accepted *out)
 {
-	enum rl_match_flag own = asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
-	enum rl_match_flag other = asked->by_dest ? RL_MATCH_SRC : RL_MATCH_DST;
-	const uint8_t *own_addr = asked->by_dest ? match->dst : match->src;
-	const uint8_t *addr = asked->by_dest ? match->src : match->dst;
-	uint8_t own_len = asked->by_dest ? match->dst_len : match->src_len;
-	uint8_t len = asked->by_dest ? match->src_len : match->dst_len;
-	bool own_is_prefix = match->flags & own && !match_names_set(match, own);
-	u128 first, last, most = ~(u128)0;
+	const struct addresses *own = asked->by_dest ? &out->set.dst : &out->set.src;
+	const struct addresses *other = asked->by_dest ? &out->set.src : &out->set.dst;
+	u128 number = stretch_of(asked->addr, 128).first;
+	struct stretch at[STRETCHES_MAX];
+	size_t count = stretches_of(own, at);
 
-	out->count[PEERS] = 1;
-	out->peer[0].first = 0;
-	out->peer[0].last = most;
-	if (own_is_prefix &&
-	    prefix_contains(own_addr, own_len, asked->addr) != match_wants(match, own))
-		return false;
-	if (!(match->flags & other) || match_names_set(match, other))
-		return true;
-	if (prefix_is_ipv4(addr, len) != is_ipv4(asked))
-		return !match_wants(match, other);
-	prefix_range(addr, len, &first, &last);
-	if (match_wants(match, other)) {
-		out->peer[0].first = first;
-		out->peer[0].last = last;
-		return true;
-	}
-	out->count[PEERS] = 0;
-	if (first) {
-		out->peer[0].last = first - 1;
-		out->count[PEERS]++;
-	}
-	if (last < most) {
-		out->peer[out->count[PEERS]].first = last + 1;
-		out->peer[out->count[PEERS]++].last = most;
-	}
-	return out->count[PEERS];
-}
-
-static bool proto_has(uint8_t proto, unsigned int flags)
-{
-	bool has_ports = proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
-
-	return (has_ports || !(flags & PORTS)) &&
-	       (proto != IPPROTO_SCTP || !(flags & RL_MATCH_PAYLOAD)) &&
-	       (proto == IPPROTO_TCP || !(flags & TCP_FLAGS));
-}
-
-/* Ports, flags and payload belong to few protocols. */
-static void accept_protocols(const struct rule *rule, struct value_range *ranges, uint32_t *count)
-{
-	static const uint8_t known[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6,
-					IPPROTO_SCTP};
-	struct value_range stated[CONDITION_RANGES_MAX];
-	uint32_t stated_count = *count;
-
-	if (!(rule->match.flags & (PORTS | TCP_FLAGS | RL_MATCH_PAYLOAD)))
-		return;
-	memcpy(stated, ranges, sizeof(stated));
-	*count = 0;
-	for (size_t i = 0; i < sizeof(known); i++)
-		if (proto_has(known[i], rule->match.flags) &&
-		    ranges_hold(stated, stated_count, known[i]))
-			ranges[(*count)++] = (struct value_range){known[i], known[i]};
-}
-
-static void accept_shape(const struct match *match, struct box *box)
-{
-	if (match->flags &
-	    (PORTS | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD))
-		box_narrow(box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-	if (match_wants(match, RL_MATCH_FRAGMENT))
-		box_narrow(box, SHAPE, SHAPE_FIRST, SHAPE_LATER);
-	else if (match->flags & RL_MATCH_FRAGMENT)
-		box_narrow(box, SHAPE, SHAPE_WHOLE, SHAPE_WHOLE);
-	if (match->flags & RL_MATCH_NEW_SOURCE)
-		box_narrow_bits(box, BIT_KNOWN,
-				match_wants(match, RL_MATCH_NEW_SOURCE) ? 0 : BIT_KNOWN);
-	if (match->flags & RL_MATCH_ESTABLISHED)
-		box_narrow_bits(box, BIT_PROVEN,
-				match_wants(match, RL_MATCH_ESTABLISHED) ? BIT_PROVEN : 0);
+	out->peers = stretches_of(other, out->peer);
+	for (size_t i = 0; i < count; i++)
+		if (at[i].first <= number && at[i].last >= number)
+			return ranges_hold(&out->set.dim[DIM_FAMILY], !is_ipv4(asked));
+	return false;
 }
 
 /* ---- TCP flags */
@@ -347,41 +248,39 @@ static uint32_t cube_split(struct cube cube, uint8_t mask, uint8_t flags, bool n
 	return count;
 }
 
-static void accept_flags(const struct rule *rule, enum rl_match_flag flag, uint8_t mask,
-			 uint8_t flags, struct accepted *out)
+static void accept_flags(const struct rule *rule, enum rl_match_flag flag, struct rl_numbers flags,
+			 struct accepted *out)
 {
 	struct cube before[CUBES_MAX];
-	uint32_t count = out->count[CUBES];
+	uint32_t count = out->cubes;
 
 	if (!(rule->match.flags & flag))
 		return;
 	memcpy(before, out->cube, sizeof(before));
-	out->count[CUBES] = 0;
+	out->cubes = 0;
 	for (uint32_t i = 0; i < count; i++)
-		out->count[CUBES] +=
-			cube_split(before[i], mask, flags, !match_wants(&rule->match, flag),
-				   &out->cube[out->count[CUBES]]);
+		out->cubes += cube_split(before[i], flags.last, flags.first,
+					 !match_wants(&rule->match, flag), &out->cube[out->cubes]);
 }
 
 static void accept_all_flags(const struct rule *rule, struct accepted *out)
 {
 	out->cube[0] = (struct cube){0};
-	out->count[CUBES] = 1;
-	accept_flags(rule, RL_MATCH_SYN, TH_SYN | TH_ACK, TH_SYN, out);
-	if (rule->extra)
-		accept_flags(rule, RL_MATCH_TCP_FLAGS,
-			     rule->extra->number[RL_NUMBER_TCP_FLAGS].last,
-			     rule->extra->number[RL_NUMBER_TCP_FLAGS].first, out);
+	out->cubes = 1;
+	accept_flags(rule, RL_MATCH_SYN, (struct rl_numbers){TH_SYN, TH_SYN | TH_ACK}, out);
+	if (rule->match.flags & RL_MATCH_TCP_FLAGS)
+		accept_flags(rule, RL_MATCH_TCP_FLAGS, rule->extra->number[RL_NUMBER_TCP_FLAGS],
+			     out);
 }
 
 /* ---- the product */
 
 static size_t product(const struct accepted *in)
 {
-	size_t boxes = 1;
+	size_t boxes = (size_t)in->peers * in->cubes;
 
-	for (size_t i = 0; i < AXES + 2; i++)
-		boxes *= in->count[i];
+	for (enum dim dim = 0; dim < DIMS; dim++)
+		boxes *= in->set.dim[dim].count;
 	return boxes;
 }
 
@@ -391,17 +290,17 @@ static bool coarsen(struct accepted *in)
 	bool exact = true;
 
 	for (; product(in) > BOXES_MAX; exact = false) {
-		size_t most = 0;
+		struct ranges *most = &in->set.dim[0];
 
-		for (size_t i = 1; i < AXES + 2; i++)
-			most = in->count[i] > in->count[most] ? i : most;
-		if (most == CUBES)
+		for (enum dim dim = 1; dim < DIMS; dim++)
+			most = in->set.dim[dim].count > most->count ? &in->set.dim[dim] : most;
+		if (in->cubes > most->count) {
 			in->cube[0] = (struct cube){0};
-		else if (most == PEERS)
-			in->peer[0].last = in->peer[1].last;
-		else
-			in->range[most][0].last = in->range[most][in->count[most] - 1].last;
-		in->count[most] = 1;
+			in->cubes = 1;
+			continue;
+		}
+		most->range[0].last = most->range[most->count - 1].last;
+		most->count = 1;
 	}
 	return exact;
 }
@@ -412,15 +311,15 @@ static struct box product_at(const struct accepted *in, size_t index)
 	struct box box = in->all;
 	const struct cube *cube;
 
-	for (size_t i = 0; i < AXES; i++) {
-		const struct value_range *range = &in->range[i][index % in->count[i]];
+	for (enum dim dim = 0; dim < DIMS; dim++) {
+		const struct ranges *ranges = &in->set.dim[dim];
+		const struct value_range *range = &ranges->range[index % ranges->count];
 
-		box_narrow(&box, axes[i].dimension, range->first, range->last);
-		index /= in->count[i];
+		box_narrow(&box, dim, range->first, range->last);
+		index /= ranges->count;
 	}
-	box_narrow_peer(&box, in->peer[index % in->count[PEERS]].first,
-			in->peer[index % in->count[PEERS]].last);
-	cube = &in->cube[index / in->count[PEERS]];
+	box_narrow_peer(&box, in->peer[index % in->peers].first, in->peer[index % in->peers].last);
+	cube = &in->cube[index / in->peers];
 	box_narrow_bits(&box, cube->care, cube->bits);
 	return box;
 }
@@ -435,13 +334,10 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 
 	every.flow = NULL;
 	in.all = packets_all(&every);
+	pset_of(rule, &in.set);
 	*exact = true;
-	if (!accept_addresses(asked, &rule->match, &in))
+	if (!accept_addresses(asked, &in))
 		return 0;
-	for (size_t i = 0; i < AXES; i++)
-		in.count[i] = condition_ranges(rule, axes[i].flag, in.range[i]);
-	accept_protocols(rule, in.range[0], &in.count[0]);
-	accept_shape(&rule->match, &in.all);
 	accept_all_flags(rule, &in);
 	*exact = narrow_opaque(opaques, rule, RL_MATCH_PAYLOAD, &in.all);
 	if (!accept_sets(asked, opaques, rule, &in.all, exact) ||

@@ -56,8 +56,8 @@ static bool ipv4_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 {
 	if (!has(c, 20) || memcmp(c->data + c->at + 12, src + 12, 4) != 0)
 		return false;
-	out->length = be16(c, 2);
-	out->ttl = c->data[c->at + 8];
+	out->value[FEATURE_LENGTH] = be16(c, 2);
+	out->value[FEATURE_TTL] = c->data[c->at + 8];
 	c->at += (c->data[c->at] & 0x0fu) * 4;
 	return true;
 }
@@ -74,8 +74,8 @@ static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 
 	if (!has(c, 40) || memcmp(c->data + c->at + 8, src, 16) != 0)
 		return false;
-	out->length = 40 + be16(c, 4);
-	out->ttl = c->data[c->at + 7];
+	out->value[FEATURE_LENGTH] = 40 + be16(c, 4);
+	out->value[FEATURE_TTL] = c->data[c->at + 7];
 	next = c->data[c->at + 6];
 	c->at += 40;
 	for (int i = 0; i < EXTENSIONS_MAX && is_extension(next) && has(c, 8); i++) {
@@ -109,7 +109,7 @@ void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct pack
 	out->has_flags = out->has_ip && sample->proto == IPPROTO_TCP && sample->has_ports &&
 			 has(&c, TCP_FLAGS_AT + 1);
 	if (out->has_flags)
-		out->flags = c.data[c.at + TCP_FLAGS_AT];
+		out->value[FEATURE_FLAGS] = c.data[c.at + TCP_FLAGS_AT];
 }
 
 /* ---- samples */
@@ -133,11 +133,11 @@ static void headers_add(struct traits *traits, const struct sampled *sample, boo
 
 	packet_fields_read(&sample->packet, raw_ip, &fields);
 	if (fields.has_ip && sample->packet.packets <= 1)
-		value_add(traits, FEATURE_LENGTH, fields.length, weight);
+		value_add(traits, FEATURE_LENGTH, fields.value[FEATURE_LENGTH], weight);
 	if (fields.has_ip)
-		value_add(traits, FEATURE_TTL, fields.ttl, weight);
+		value_add(traits, FEATURE_TTL, fields.value[FEATURE_TTL], weight);
 	if (fields.has_flags)
-		value_add(traits, FEATURE_FLAGS, fields.flags, weight);
+		value_add(traits, FEATURE_FLAGS, fields.value[FEATURE_FLAGS], weight);
 }
 
 void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip)

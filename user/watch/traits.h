@@ -15,10 +15,8 @@ struct traits {           /* zero-initialised */
 /* The fields of a packet's IP header and of the one behind it, as far as the frame was kept. */
 struct packet_fields {
 	bool has_ip;
-	uint32_t length; /* of the IP packet, as `length` of a rule counts it */
-	uint8_t ttl;
-	bool has_flags;
-	uint8_t flags; /* of TCP */
+	bool has_flags; /* of TCP */
+	uint32_t value[FEATURE_COUNT]; /* without ports; the length is that of the IP packet */
 };
 
 /* raw_ip: the frame has no Ethernet header. */

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "policy/proof.h"
-#include "policy/ranges.h"
+#include "policy/pset.h"
 #include "policy/while.h"
 
 static uint64_t packets_a_day(const struct rl_limit *limit)
