@@ -32,6 +32,9 @@ test_budget() {
 
 test_nothing() { table_of 'docs/*.none' 10 && ! lines 2>"$TMP/said" && grep -q 'docs/\*.none: no such file' "$TMP/said"; }
 
+# The list, the parser of packets, other tools' words, what events tell, and the TTL of answers.
+test_field() { [[ $(cd "$TOP" && grep -rlw --include='*.[ch]' ttl bpf include user | tee "$TMP/files" | wc -l) -le 5 ]] || ! cat "$TMP/files"; }
+
 t 'the layers stand' layers_made
 t 'base includes cli' included base cli/cmd.h
 t 'policy includes kernel' included policy kernel/instance/pins.h
@@ -41,3 +44,4 @@ t 'watch includes fleet' included watch fleet/redis.h
 t 'the layers stand again' layers_made
 t 'lines and a budget' test_budget
 t 'a row that names no file' test_nothing
+t 'a field of a packet is in five files at most' test_field

@@ -24,11 +24,11 @@ void addresses_leave_out(struct addresses *set, const uint8_t *addr, uint8_t len
 /* The addresses of both; false: there are none. */
 bool addresses_meet(const struct addresses *a, const struct addresses *b, struct addresses *out);
 
-/* Of one rule each. only_ipv6: of `inner` all but the mapped addresses. */
+/* Both are those of one rule. only_ipv6: `inner` without the mapped addresses. */
 bool addresses_within(const struct addresses *inner, const struct addresses *outer, bool only_ipv6);
 
-/* Addresses as numbers: ascending, apart from each other. Of those of one rule, which leaves out
- * one prefix at most, there are three at most. */
+/* Addresses as numbers: ascending, apart from each other. Those of one rule, which leaves out
+ * one prefix at most, are three at most. */
 typedef unsigned __int128 u128;
 struct stretch {
 	u128 first, last; /* inclusive */

@@ -8,7 +8,7 @@
 
 #include "rlctl_abi.h"
 
-/* Of a field's argument. */
+/* The kind of a field's argument. */
 enum field_kind {
 	FIELD_PROTOCOL,
 	FIELD_PORTS,

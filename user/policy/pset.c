@@ -25,7 +25,7 @@ uint32_t dim_last(enum dim dim)
 						     : number_fields[dim - DIM_NUMBERS]->max;
 }
 
-/* Of the protocol, ports and numbers. */
+/* Only for the protocol, ports and numbers. */
 static enum dim dim_of(enum rl_match_flag flag)
 {
 	switch (flag) {
