@@ -19,8 +19,7 @@ static __always_inline void skb_length(const struct __sk_buff *skb, struct packe
 
 	if (skb->wire_len > bytes)
 		length += (skb->wire_len - bytes) / (segments - 1);
-	p->facts.number[RL_NUMBER_LENGTH] =
-		length < PACKET_BYTES_MAX ? length : PACKET_BYTES_MAX;
+	p->facts.number[RL_NUMBER_LENGTH] = length < PACKET_BYTES_MAX ? length : PACKET_BYTES_MAX;
 }
 #endif
 

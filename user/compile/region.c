@@ -65,8 +65,9 @@ bool region_common(const struct region *a, const struct region *b, struct region
 	out->alarms_off = a->alarms_off & b->alarms_off;
 	if (~(out->alarms_on | out->alarms_off) || !pset_meet(&a->set, &b->set, &out->set))
 		return false;
-	memcpy(out->payloads, a->payloads, a->payload_count * sizeof(out->payloads[0]));
 	out->payload_count = a->payload_count;
+	for (uint32_t i = 0; i < a->payload_count; i++)
+		out->payloads[i] = a->payloads[i];
 	for (uint32_t i = 0; i < b->payload_count; i++)
 		if (!payload_add(out, b->payloads[i]))
 			return false;

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "policy/field.h"
 #include "policy/names.h"
 #include "policy/proof.h"
 #include "policy/pset.h"
 
-#define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
+#define BOTH_PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
 
 /* ---- the packet */
 
@@ -88,7 +89,7 @@ static void ports_settle(struct probe *probe)
 {
 	probe->later = probe->fragment && !(probe->stated & RL_MATCH_BEHIND_IP) && !probe->syn;
 	if (probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto)))
-		probe->stated |= PORTS;
+		probe->stated |= BOTH_PORTS;
 }
 
 /* Packets that are never established need not say so. */
@@ -105,7 +106,7 @@ static const char *proof_settle(struct probe *probe, const struct match *match)
 
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)
 {
-	const unsigned int fields = RL_MATCH_PROTO | PORTS | RL_MATCH_SRC | RL_MATCH_DST |
+	const unsigned int fields = RL_MATCH_PROTO | BOTH_PORTS | RL_MATCH_SRC | RL_MATCH_DST |
 				    RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_EXTRAS;
 	const struct match *match = &words->match;
 	const char *wrong = words_refuse(words);
@@ -174,7 +175,7 @@ static enum holds proto_explain(const struct match *match, const struct probe *p
 	char own[16], other[16];
 
 	if (!(probe->stated & RL_MATCH_PROTO)) {
-		if (wanted && probe->stated & PORTS && !probe->later &&
+		if (wanted && probe->stated & BOTH_PORTS && !probe->later &&
 		    !proto_has_ports(match->proto))
 			return fails(why, "%s has no ports", proto_print(other, match->proto));
 		return HOLDS_DEPENDS;

@@ -15,7 +15,7 @@ struct traits {           /* zero-initialised */
 /* The fields of a packet's IP header and of the one behind it, as far as the frame was kept. */
 struct packet_fields {
 	bool has_ip;
-	bool has_flags; /* of TCP */
+	bool has_flags;                /* of TCP */
 	uint32_t value[FEATURE_COUNT]; /* without ports; the length is that of the IP packet */
 };
 
