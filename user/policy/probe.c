@@ -32,12 +32,6 @@ static bool proto_has_ports(uint8_t proto)
 	return known && known->has_ports;
 }
 
-static bool proto_has_payload(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_ICMP ||
-	       proto == IPPROTO_ICMPV6;
-}
-
 static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 {
 	struct ranges values;
@@ -104,6 +98,24 @@ static const char *proof_settle(struct probe *probe, const struct match *match)
 	return NULL;
 }
 
+/* A packet of which the words do not say that it is a fragment, or a SYN, is none. */
+static void own_settle(struct probe *probe)
+{
+	uint32_t shape = probe->later ? SHAPE_LATER : SHAPE_FIRST;
+	struct pset *own = &probe->own;
+
+	pset_of(&probe->words, own);
+	shape = probe->fragment ? shape : SHAPE_WHOLE;
+	own->dim[DIM_SHAPE] = (struct ranges){.count = 1, .range = {{shape, shape}}};
+	if (probe->stated & RL_MATCH_ESTABLISHED)
+		pset_narrow(own, DIM_PROVEN, probe->is_established, probe->is_established);
+	if (probe->words.match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS))
+		return;
+	for (int flags = 0; flags <= UINT8_MAX; flags++)
+		if ((flags & (TH_SYN | TH_ACK)) == TH_SYN)
+			own->tcp_flags.word[flags / 64] &= ~(1ull << flags % 64);
+}
+
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)
 {
 	const unsigned int fields = RL_MATCH_PROTO | BOTH_PORTS | RL_MATCH_SRC | RL_MATCH_DST |
@@ -128,12 +140,18 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 	memcpy(out->src, by_dest ? match->src : words->addr, sizeof(out->src));
 	memcpy(out->dst, by_dest ? words->addr : match->dst, sizeof(out->dst));
 	ports_settle(out);
-	return proof_settle(out, match);
+	wrong = proof_settle(out, match);
+	own_settle(out);
+	return wrong;
 }
 
-static bool has_no_ports(const struct probe *probe)
+void probe_know_source(struct probe *probe, bool is_known)
 {
-	return probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto));
+	if (probe->stated & RL_MATCH_NEW_SOURCE)
+		return;
+	probe->is_new = !is_known;
+	probe->stated |= RL_MATCH_NEW_SOURCE;
+	pset_narrow(&probe->own, DIM_KNOWN, is_known, is_known);
 }
 
 bool probe_is_udp(const struct probe *probe)
@@ -154,7 +172,7 @@ __attribute__((format(printf, 2, 3))) static enum holds fails(char why[EXPLAIN_T
 	return HOLDS_NOT;
 }
 
-static const char *proto_print(char out[16], uint8_t proto)
+static const char *proto_text(char out[16], uint8_t proto)
 {
 	const struct protocol *known = protocol_by_number(proto);
 
@@ -168,75 +186,26 @@ static enum holds decided(bool holds, char why[EXPLAIN_TEXT_MAX], const char *te
 	return holds ? HOLDS : fails(why, "%s", text);
 }
 
-static enum holds proto_explain(const struct match *match, const struct probe *probe,
-				char why[EXPLAIN_TEXT_MAX])
-{
-	bool wanted = match_wants(match, RL_MATCH_PROTO);
-	char own[16], other[16];
-
-	if (!(probe->stated & RL_MATCH_PROTO)) {
-		if (wanted && probe->stated & BOTH_PORTS && !probe->later &&
-		    !proto_has_ports(match->proto))
-			return fails(why, "%s has no ports", proto_print(other, match->proto));
-		return HOLDS_DEPENDS;
-	}
-	if ((probe->proto == match->proto) == wanted)
-		return HOLDS;
-	return fails(why, wanted ? "protocol %s is not %s" : "protocol %s is left out",
-		     proto_print(own, probe->proto), proto_print(other, match->proto));
-}
-
 /* Why the value is not accepted. */
-static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, uint32_t value,
-			      char why[EXPLAIN_TEXT_MAX])
+static enum holds value_fails(const struct rule *rule, const struct probe *probe,
+			      enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
 	const char *name = all_fields[field_of(flag)].word;
 	const struct value_range *range;
-	struct ranges values;
+	struct ranges own, values;
+	uint32_t value;
 
+	rule_values(&probe->words, flag, &own);
+	rule_values(rule, flag, &values);
+	value = own.range[0].first;
+	range = &values.range[0];
 	if (!match_wants(&rule->match, flag))
 		return fails(why, "%s %u is left out", name, value);
-	rule_values(rule, flag, &values);
-	range = &values.range[0];
 	if (values.count > 1)
 		return fails(why, "%s %u is not in the list", name, value);
 	if (range->first == range->last)
 		return fails(why, "%s %u is not %u", name, value, range->first);
 	return fails(why, "%s %u is not in %u-%u", name, value, range->first, range->last);
-}
-
-/* A field that the words give one value. */
-static enum holds value_explain(const struct rule *rule, const struct probe *probe,
-				enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
-{
-	const struct field *field = &all_fields[field_of(flag)];
-	struct ranges own, values;
-	char proto[16];
-
-	if (field->has != RL_HAS_IP && probe->later)
-		return fails(why, "a later fragment has no %s", field->word);
-	if (field->has == RL_HAS_TCP && probe->stated & RL_MATCH_PROTO &&
-	    probe->proto != IPPROTO_TCP)
-		return fails(why, "%s has no %s", proto_print(proto, probe->proto), field->word);
-	if (!(probe->words.match.flags & flag))
-		return HOLDS_DEPENDS;
-	rule_values(&probe->words, flag, &own);
-	rule_values(rule, flag, &values);
-	if (ranges_hold(&values, own.range[0].first))
-		return HOLDS;
-	return value_fails(rule, flag, own.range[0].first, why);
-}
-
-static enum holds port_explain(const struct rule *rule, const struct probe *probe,
-			       enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
-{
-	char own[16];
-
-	if (probe->later)
-		return fails(why, "a later fragment has no ports");
-	if (has_no_ports(probe))
-		return fails(why, "%s has no ports", proto_print(own, probe->proto));
-	return value_explain(rule, probe, flag, why);
 }
 
 /* Whether it is in the set of the match. */
@@ -285,52 +254,6 @@ static enum holds address_explain(const struct match *match, const struct probe 
 		     src ? "src" : "dst", text, other);
 }
 
-/* The words say it of all segments that they may mean, of none, or of some. A segment of which they
- * say nothing is no SYN. */
-static enum holds tcp_flags_explain(const struct rule *rule, const struct probe *probe,
-				    char why[EXPLAIN_TEXT_MAX])
-{
-	const unsigned int stated = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS;
-	bool said = probe->words.match.flags & stated, some = false, all = true;
-
-	if (probe->later)
-		return fails(why, rule->match.flags & RL_MATCH_TCP_FLAGS
-					  ? "a later fragment has no flags"
-					  : "it is not a SYN");
-	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++) {
-		if (said ? !rule_takes_tcp_flags(&probe->words, flags)
-			 : (flags & (TH_SYN | TH_ACK)) == TH_SYN)
-			continue;
-		some |= rule_takes_tcp_flags(rule, flags);
-		all &= rule_takes_tcp_flags(rule, flags);
-	}
-	if (some)
-		return all ? HOLDS : HOLDS_DEPENDS;
-	if (rule->match.flags & RL_MATCH_TCP_FLAGS)
-		return fails(why, "its flags are others");
-	return fails(why,
-		     match_wants(&rule->match, RL_MATCH_SYN) ? "it is not a SYN" : "it is a SYN");
-}
-
-static enum holds icmp_explain(const struct rule *rule, const struct probe *probe,
-			       char why[EXPLAIN_TEXT_MAX])
-{
-	struct ranges own, values;
-	uint32_t within = 0;
-
-	if (probe->later)
-		return fails(why, "a later fragment has no ICMP type");
-	if (!(probe->stated & RL_MATCH_ICMP_TYPE))
-		return HOLDS_DEPENDS;
-	rule_values(&probe->words, RL_MATCH_ICMP_TYPE, &own);
-	rule_values(rule, RL_MATCH_ICMP_TYPE, &values);
-	for (uint32_t value = own.range[0].first; value <= own.range[0].last; value++)
-		within += ranges_hold(&values, value);
-	if (within)
-		return within > own.range[0].last - own.range[0].first ? HOLDS : HOLDS_DEPENDS;
-	return fails(why, "its ICMP type or code is another");
-}
-
 /* The byte at this offset, as far as the words say; *mask: the bits that they say. */
 static uint8_t byte_at(const struct probe *probe, int offset, uint8_t *mask)
 {
@@ -349,12 +272,7 @@ static enum holds payload_explain(const struct rule *rule, const struct probe *p
 {
 	const struct rl_extra *extra = rule->extra;
 	bool differs = false, unsaid = false;
-	char own[16];
 
-	if (probe->later)
-		return fails(why, "a later fragment has no header in front of its payload");
-	if (probe->stated & RL_MATCH_PROTO && !proto_has_payload(probe->proto))
-		return fails(why, "no payload is read of %s", proto_print(own, probe->proto));
 	for (int i = 0; i < extra->payload_len; i++) {
 		uint8_t mask, byte = byte_at(probe, extra->payload_at + i, &mask);
 
@@ -380,69 +298,125 @@ static enum holds filter_explain(const struct rule *rule, const struct probe *pr
 		       holds ? "the filter holds" : "the filter does not hold");
 }
 
-static enum holds established_explain(const struct match *match, const struct probe *probe,
-				      char why[EXPLAIN_TEXT_MAX])
+/* Why the packet is of another protocol. */
+static enum holds proto_fails(const struct match *match, const struct probe *probe,
+			      char why[EXPLAIN_TEXT_MAX])
 {
-	if (!(probe->stated & RL_MATCH_ESTABLISHED))
-		return HOLDS_DEPENDS;
-	return decided(probe->is_established == match_wants_established(match), why,
-		       probe->is_established ? "it is established" : "it is not established");
+	char own[16], other[16];
+
+	if (probe->stated & RL_MATCH_PROTO)
+		return fails(why,
+			     match_wants(match, RL_MATCH_PROTO) ? "protocol %s is not %s"
+								: "protocol %s is left out",
+			     proto_text(own, probe->proto), proto_text(other, match->proto));
+	if (probe->stated & BOTH_PORTS && !proto_has_ports(match->proto))
+		return fails(why, "%s has no ports", proto_text(other, match->proto));
+	if (probe->stated & RL_MATCH_PAYLOAD)
+		return fails(why, "no payload is read of %s", proto_text(other, match->proto));
+	return fails(why, "protocol %s is never established", proto_text(other, match->proto));
 }
 
-static enum holds new_source_explain(const struct match *match, const struct probe *probe,
-				     char why[EXPLAIN_TEXT_MAX])
+/* Why the packet lacks the field. */
+static enum holds header_fails(const struct field *field, const struct probe *probe,
+			       char why[EXPLAIN_TEXT_MAX])
 {
-	if (!(probe->stated & RL_MATCH_NEW_SOURCE))
-		return HOLDS_DEPENDS;
-	return decided(probe->is_new == match_wants(match, RL_MATCH_NEW_SOURCE), why,
-		       probe->is_new ? "its source is new" : "its source is known");
+	char own[16];
+
+	if (field->kind == FIELD_PAYLOAD)
+		return probe->later ? fails(why, "a later fragment has no header in front of its "
+						 "payload")
+				    : fails(why, "no payload is read of %s",
+					    proto_text(own, probe->proto));
+	return fails(why, "%s has no %s",
+		     probe->later ? "a later fragment" : proto_text(own, probe->proto),
+		     field->kind == FIELD_PORTS  ? "ports"
+		     : field->kind == FIELD_ICMP ? "ICMP type"
+						 : field->word);
 }
 
-static enum holds fact_explain(const struct rule *rule, const struct probe *probe,
-			       enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
+static enum holds fact_fails(const struct match *match, const struct probe *probe,
+			     enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
-	switch (field) {
-	case RL_MATCH_SYN:
-		return tcp_flags_explain(rule, probe, why);
+	switch (flag) {
 	case RL_MATCH_FRAGMENT:
-		return decided(probe->fragment == match_wants(&rule->match, field), why,
-			       probe->fragment ? "it is a fragment" : "it is not a fragment");
+		return fails(why, probe->fragment ? "it is a fragment" : "it is not a fragment");
 	case RL_MATCH_NEW_SOURCE:
-		return new_source_explain(&rule->match, probe, why);
+		return fails(why, probe->is_new ? "its source is new" : "its source is known");
 	case RL_MATCH_ESTABLISHED:
-		return established_explain(&rule->match, probe, why);
+		return fails(why,
+			     probe->is_established ? "it is established" : "it is not established");
 	default:
-		return HOLDS_DEPENDS;
+		if (match_wants(match, flag))
+			return fails(why, "it is not a SYN");
+		return fails(why, probe->later ? "a later fragment has no flags" : "it is a SYN");
 	}
+}
+
+/* In which dimension no packet that was described has the field; DIMS: in its TCP flags. */
+static enum holds field_fails(const struct rule *rule, const struct probe *probe,
+			      enum rl_match_flag flag, enum dim apart, char why[EXPLAIN_TEXT_MAX])
+{
+	const struct field *field = &all_fields[field_of(flag)];
+
+	if (flag == RL_MATCH_PROTO)
+		return proto_fails(&rule->match, probe, why);
+	if (field->kind == FIELD_FACT)
+		return fact_fails(&rule->match, probe, flag, why);
+	if (apart == DIM_SHAPE || apart == DIM_PROTO)
+		return header_fails(field, probe, why);
+	if (field->kind == FIELD_FLAGS)
+		return fails(why, "its flags are others");
+	if (field->kind == FIELD_ICMP)
+		return fails(why, "its ICMP type or code is another");
+	return value_fails(rule, probe, flag, why);
+}
+
+/* Does the match hold for all packets that were described, for none, or for some? Another match of
+ * the rule states the protocol, or the words state a number that only some protocols have. */
+static enum holds dims_compare(const struct pset *own, const struct pset *field, bool of_header,
+			       enum dim *apart)
+{
+	struct ranges common;
+	uint64_t some = 0;
+	bool all = true;
+
+	for (int dim = 0; dim < DIMS; dim++) {
+		*apart = (enum dim)dim;
+		if (!ranges_meet(&own->dim[*apart], &field->dim[*apart], &common))
+			return HOLDS_NOT;
+		all &= (of_header && *apart <= DIM_PROTO) ||
+		       ranges_within(&own->dim[*apart], &field->dim[*apart]);
+	}
+	for (int i = 0; i < 4; i++) {
+		some |= own->tcp_flags.word[i] & field->tcp_flags.word[i];
+		all &= !(own->tcp_flags.word[i] & ~field->tcp_flags.word[i]);
+	}
+	*apart = DIMS;
+	if (!some)
+		return HOLDS_NOT;
+	return all ? HOLDS : HOLDS_DEPENDS;
 }
 
 static enum holds field_explain(const struct rule *rule, const struct probe *probe,
-				enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
+				enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
 	const struct match *match = &rule->match;
+	struct pset field;
+	enum holds holds;
+	enum dim apart;
 
-	switch (all_fields[field_of(field)].kind) {
-	case FIELD_PROTOCOL:
-		return proto_explain(match, probe, why);
-	case FIELD_PORTS:
-		return port_explain(rule, probe, field, why);
-	case FIELD_ADDRESS:
-		return match_names_set(match, field) ? member_explain(rule, probe, field, why)
-						     : address_explain(match, probe, field, why);
-	case FIELD_FLAGS:
-		return tcp_flags_explain(rule, probe, why);
-	case FIELD_RANGE:
-	case FIELD_DSCP:
-		return value_explain(rule, probe, field, why);
-	case FIELD_ICMP:
-		return icmp_explain(rule, probe, why);
-	case FIELD_PAYLOAD:
+	if (match_names_set(match, flag))
+		return member_explain(rule, probe, flag, why);
+	if (flag == RL_MATCH_SRC || flag == RL_MATCH_DST)
+		return address_explain(match, probe, flag, why);
+	pset_of_field(rule, flag, &field);
+	holds = dims_compare(&probe->own, &field,
+			     flag != RL_MATCH_PROTO && flag != RL_MATCH_FRAGMENT, &apart);
+	if (holds == HOLDS_NOT)
+		return field_fails(rule, probe, flag, apart, why);
+	if (flag == RL_MATCH_PAYLOAD)
 		return payload_explain(rule, probe, why);
-	case FIELD_FILTER:
-		return filter_explain(rule, probe, why);
-	default:
-		return fact_explain(rule, probe, field, why);
-	}
+	return flag == RL_MATCH_FILTER ? filter_explain(rule, probe, why) : holds;
 }
 
 /* The field that a match depends on which neither holds nor fails. */

@@ -5,11 +5,13 @@
 #include "policy/field.h"
 #include "policy/level.h"
 #include "policy/policy.h"
+#include "policy/pset.h"
 #include "policy/while.h"
 
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {
 	struct rule words;        /* as it was described */
+	struct pset own;          /* the packets that are described, of any addresses */
 	unsigned int stated;      /* RL_MATCH_*, but not SYN and FRAGMENT */
 	uint8_t src[16], dst[16]; /* mapped */
 	uint16_t sport, dport;
@@ -26,6 +28,9 @@ struct probe {
  * is the first if it has ports, flags, an ICMP type or a payload. NULL, or what is wrong, for a
  * message. */
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out);
+
+/* Whether the source is known, if the words do not say so. */
+void probe_know_source(struct probe *probe, bool is_known);
 
 /* UDP, and whole. */
 bool probe_is_udp(const struct probe *probe);

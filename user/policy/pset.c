@@ -50,7 +50,7 @@ static void range_add(struct ranges *set, uint32_t first, uint32_t last)
 		set->range[RANGES_MAX - 1].last = last;
 }
 
-static bool ranges_meet(const struct ranges *a, const struct ranges *b, struct ranges *out)
+bool ranges_meet(const struct ranges *a, const struct ranges *b, struct ranges *out)
 {
 	uint32_t i = 0, j = 0;
 
@@ -86,7 +86,7 @@ static void ranges_invert(struct ranges *set, uint32_t last)
 	*set = others;
 }
 
-static bool ranges_within(const struct ranges *inner, const struct ranges *outer)
+bool ranges_within(const struct ranges *inner, const struct ranges *outer)
 {
 	for (uint32_t i = 0, at = 0; i < inner->count; i++) {
 		while (at < outer->count && outer->range[at].last < inner->range[i].first)
@@ -113,7 +113,7 @@ static void dim_keep(struct pset *set, enum dim dim, const struct ranges *kept)
 	ranges_meet(&before, kept, &set->dim[dim]);
 }
 
-static void dim_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last)
+void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last)
 {
 	dim_keep(set, dim, &(struct ranges){.count = 1, .range = {{first, last}}});
 }
@@ -183,7 +183,7 @@ void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint
 
 	memcpy(end->addr, addr, sizeof(end->addr));
 	end->len = len;
-	dim_narrow(set, DIM_FAMILY, family, family);
+	pset_narrow(set, DIM_FAMILY, family, family);
 }
 
 /* ---- of a rule */
@@ -228,9 +228,9 @@ static void header_narrow(struct pset *set, enum rl_header_flag has)
 
 	if (has == RL_HAS_IP)
 		return;
-	dim_narrow(set, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+	pset_narrow(set, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
 	if (has == RL_HAS_TCP)
-		dim_narrow(set, DIM_PROTO, IPPROTO_TCP, IPPROTO_TCP);
+		pset_narrow(set, DIM_PROTO, IPPROTO_TCP, IPPROTO_TCP);
 	else if (has == RL_HAS_PORTS)
 		protos_keep(set, with_ports, sizeof(with_ports));
 	else if (has == RL_HAS_ICMP)
@@ -270,12 +270,12 @@ static void fact_narrow(struct pset *set, enum rl_match_flag flag, bool negated)
 	case RL_MATCH_SYN:
 		return flags_narrow(set, syn, negated);
 	case RL_MATCH_FRAGMENT:
-		return dim_narrow(set, DIM_SHAPE, negated ? SHAPE_WHOLE : SHAPE_FIRST,
-				  negated ? SHAPE_WHOLE : SHAPE_LATER);
+		return pset_narrow(set, DIM_SHAPE, negated ? SHAPE_WHOLE : SHAPE_FIRST,
+				   negated ? SHAPE_WHOLE : SHAPE_LATER);
 	case RL_MATCH_NEW_SOURCE:
-		return dim_narrow(set, DIM_KNOWN, negated, negated);
+		return pset_narrow(set, DIM_KNOWN, negated, negated);
 	case RL_MATCH_ESTABLISHED:
-		dim_narrow(set, DIM_PROVEN, !negated, !negated);
+		pset_narrow(set, DIM_PROVEN, !negated, !negated);
 		if (negated)
 			return;
 		header_narrow(set, RL_HAS_PAYLOAD);
@@ -307,6 +307,12 @@ static void field_narrow(struct pset *set, const struct rule *rule, enum rl_matc
 		rule_values(rule, flag, &values);
 		dim_keep(set, dim_of(flag), &values);
 	}
+}
+
+void pset_of_field(const struct rule *rule, enum rl_match_flag flag, struct pset *out)
+{
+	pset_all(out);
+	field_narrow(out, rule, flag);
 }
 
 void pset_of(const struct rule *rule, struct pset *out)

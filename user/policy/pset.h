@@ -12,8 +12,8 @@
 
 /* Each in an order in which the matches of a rule are few ranges. */
 enum dim {
-	DIM_PROTO,
 	DIM_SHAPE, /* enum shape */
+	DIM_PROTO,
 	DIM_SPORT,
 	DIM_DPORT,
 	DIM_KNOWN,   /* 1: the source is known */
@@ -59,6 +59,12 @@ uint32_t dim_last(enum dim dim);
 void pset_all(struct pset *out);
 void pset_of(const struct rule *rule, struct pset *out);
 
+/* The packets for which one of the rule's matches holds. */
+void pset_of_field(const struct rule *rule, enum rl_match_flag flag, struct pset *out);
+
+/* Only the packets with these numbers. */
+void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last);
+
 /* Only the addresses of the prefix. */
 void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint8_t len);
 
@@ -75,6 +81,11 @@ struct match pset_packet(const struct pset *set);
  * flags, whether it names them or those that it does not want; all if it does not state the field,
  * none if no packet can have it. */
 void rule_values(const struct rule *rule, enum rl_match_flag flag, struct ranges *out);
+
+/* The numbers of both; false: there are none. */
+bool ranges_meet(const struct ranges *a, const struct ranges *b, struct ranges *out);
+
+bool ranges_within(const struct ranges *inner, const struct ranges *outer);
 
 /* Is the value within one of the ranges? */
 bool ranges_hold(const struct ranges *ranges, uint32_t value);

@@ -180,9 +180,7 @@ static int source_ask(struct ground *ground, struct question *q)
 		ground->source_ban_ns = instance_source_ban(ground->instance, q->probe.src);
 		rc = instance_source_is_known(ground->instance, q->probe.src, &known);
 	}
-	if (!(q->probe.stated & RL_MATCH_NEW_SOURCE))
-		q->probe.is_new = !known;
-	q->probe.stated |= RL_MATCH_NEW_SOURCE;
+	probe_know_source(&q->probe, known);
 	return rc;
 }
 
