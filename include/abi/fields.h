@@ -3,12 +3,14 @@
  *
  * X(BIT, NAME, "word", KIND, HEADER, MAX, "argument"), in the order in which they are printed.
  *
- * BIT     of struct match (user/policy/policy.h); a new row takes the next free one.
- * KIND    of its argument: FACT has none; RANGE is N or N-N, DSCP and ICMP are numbers with names,
- *         FLAGS are bits and those that count. These five but FACT are numbers that the parser
- *         notes (bpf/packet/packet.h: FACT) and conditions compare.
- * HEADER  that a packet must have; without it the match is false, plain and under `not`.
- * MAX     the largest number.
+ * BIT     of struct match (user/policy/policy.h), 0 to 29; a new number takes the next free one,
+ *         another field one below 16.
+ * KIND    of its argument. RANGE is N or N-N, DSCP and ICMP are numbers with names, FLAGS are bits
+ *         and those that count: these four are numbers that the parser of packets notes
+ *         (bpf/packet/packet.h: FACT) and conditions compare. FACT has no argument.
+ * HEADER  that a packet must have; without it the match is false, plain and under `not`. A number
+ *         is in IP, PORTS, TCP or ICMP.
+ * MAX     the largest number; a longer IP packet (IPv6, whose header does not count) has that one.
  * argument: of a RANGE, as errors describe it.
  */
 #pragma once
@@ -60,7 +62,7 @@ enum rl_number { RL_FIELDS(RL_NUMBER_ENUM) RL_NUMBERS };
 #define RL_MATCH_NUMBERS                           (0 RL_FIELDS(RL_NUMBER_FLAG))
 
 /* In the kernel, rl_match.flags says of the numbers of a rule no more than which headers they are
- * in, by the bit of one of them. */
+ * in, each by a bit that is free there. */
 enum rl_header_flag {
 	RL_HAS_IP = RL_MATCH_LENGTH,
 	RL_HAS_TCP = RL_MATCH_TCP_FLAGS,
@@ -69,12 +71,18 @@ enum rl_header_flag {
 	RL_HAS_PAYLOAD = RL_MATCH_PAYLOAD,
 };
 
-/* The fields of a header. */
+/* Those of a TCP header, and those that later fragments lack. */
 #define RL_FLAG_OF_TCP(bit, name, word, kind, has, ...) \
 	| (RL_HAS_##has == RL_HAS_TCP ? 1 << bit : 0)
 #define RL_FLAG_BEHIND_IP(bit, name, word, kind, has, ...) \
 	| (RL_HAS_##has == RL_HAS_IP ? 0 : 1 << bit)
-#define RL_MATCH_OF_TCP (0 RL_FIELDS(RL_FLAG_OF_TCP))
-#define RL_MATCH_BEHIND_IP                                                    \
-	(0 RL_FIELDS(RL_FLAG_BEHIND_IP)) /* later fragments have none of them \
-					  */
+#define RL_MATCH_OF_TCP         (0 RL_FIELDS(RL_FLAG_OF_TCP))
+#define RL_MATCH_BEHIND_IP      (0 RL_FIELDS(RL_FLAG_BEHIND_IP))
+
+#define RL_MATCH_FLAG(bit, ...) | 1 << bit
+#define RL_MATCH_ALL            (0 RL_FIELDS(RL_MATCH_FLAG))
+_Static_assert(!((RL_MATCH_ALL & ~RL_MATCH_NUMBERS) >> 16), "rl_match.flags has 16 bits");
+_Static_assert(RL_MATCH_ALL == (1 << RL_FIELD_COUNT) - 1 && RL_FIELD_COUNT <= 30, "bits of fields");
+#define RL_NUMBER_OF_PAYLOAD(bit, name, word, kind, has, ...) \
+	RL_NUMBER_IF_##kind(|| RL_HAS_##has == RL_HAS_PAYLOAD)
+_Static_assert(!(0 RL_FIELDS(RL_NUMBER_OF_PAYLOAD)), "packets with RL_HAS_PAYLOAD look for bytes");

@@ -48,6 +48,8 @@ static const struct meet_row {
 	{"flags that differ", "flags fin/fin", "flags none", false},
 	{"later fragments have no ports", "dport 53", "fragment", true},
 	{"lengths", "length 0-100", "length 100-200", true},
+	{"no length is above 65535", "not length 0-999", "not length 100-65535", false},
+	{"no sctp has a payload", "sctp", "not payload 0 11", false},
 	{"lengths apart", "length 0-99", "length 100-200", false},
 	{"hop limits apart", "ttl 1", "not ttl 0-9", false},
 	{"classes", "dscp ef", "dscp cs1", false},

@@ -59,10 +59,12 @@ static int entry_matches(const struct compiled *in, const struct rl_rule *entry,
 	out->extra = NULL;
 	out->match = entry_match(entry, NULL);
 	if (!entry->extra)
-		return 0;
+		return out->match.flags & RL_MATCH_EXTRAS ? -EBADMSG : 0;
 	if (!number || number > in->extra_count)
 		return -EBADMSG;
 	extra = in->extras[number - 1];
+	if (!extra.flags && entry->match.flags & RL_MATCH_NUMBERS)
+		return -EBADMSG;
 	out->match = entry_match(entry, &extra);
 	extra.flags = extra.negated = 0;
 	if (extra.filter_bit == RL_FILTER_NONE)

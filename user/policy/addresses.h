@@ -28,7 +28,7 @@ bool addresses_meet(const struct addresses *a, const struct addresses *b, struct
 bool addresses_within(const struct addresses *inner, const struct addresses *outer, bool only_ipv6);
 
 /* Addresses as numbers: ascending, apart from each other. Those of one rule, which leaves out
- * one prefix at most, are three at most. */
+ * one prefix at most, are three at most, and without the mapped addresses four. */
 typedef unsigned __int128 u128;
 struct stretch {
 	u128 first, last; /* inclusive */

@@ -237,11 +237,14 @@ static bool hides(struct lint *lint, const struct group *group, const struct rul
 		  size_t outer, const struct rule *hidden, enum hiding hiding)
 {
 	struct way way = {.for_ns = limit->for_ns};
-	const struct rule *common = inner_of(limit, hidden);
+	const struct rule *common;
 
-	if (!common || common->match.negated & own_flag(lint->ctx->by_dest) ||
-	    lint->questions++ >= QUESTIONS_MAX)
+	if (lint->questions >= QUESTIONS_MAX)
 		return false;
+	common = inner_of(limit, hidden);
+	if (!common || common->match.negated & own_flag(lint->ctx->by_dest))
+		return false;
+	lint->questions++;
 	way.range = range_of(limit, &common->match, lint->ctx->by_dest);
 	group_for_each (group, rule)
 		if (!is_limit(rule) || holds_instead(lint, rule, hidden, hiding))

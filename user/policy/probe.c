@@ -89,7 +89,7 @@ static void ports_settle(struct probe *probe)
 /* Packets that are never established need not say so. */
 static const char *proof_settle(struct probe *probe, const struct match *match)
 {
-	if (!probe->later && match_may_be_established(match))
+	if (!probe->later && !probe->syn && match_may_be_established(match))
 		return NULL;
 	if (probe->is_established)
 		return "a fragment without ports is never established: add its ports, or leave "
@@ -371,9 +371,9 @@ static enum holds field_fails(const struct rule *rule, const struct probe *probe
 	return value_fails(rule, probe, flag, why);
 }
 
-/* Does the match hold for all packets that were described, for none, or for some? Another match of
- * the rule states the protocol, or the words state a number that only some protocols have. */
-static enum holds dims_compare(const struct pset *own, const struct pset *field, bool of_header,
+/* Does the match hold for all packets that were described, for none, or for some? proto_apart:
+ * another match of the rule states the protocol, which is explained by itself. */
+static enum holds dims_compare(const struct pset *own, const struct pset *field, bool proto_apart,
 			       enum dim *apart)
 {
 	struct ranges common;
@@ -384,7 +384,7 @@ static enum holds dims_compare(const struct pset *own, const struct pset *field,
 		*apart = (enum dim)dim;
 		if (!ranges_meet(&own->dim[*apart], &field->dim[*apart], &common))
 			return HOLDS_NOT;
-		all &= (of_header && *apart <= DIM_PROTO) ||
+		all &= (proto_apart && *apart == DIM_PROTO) ||
 		       ranges_within(&own->dim[*apart], &field->dim[*apart]);
 	}
 	for (int i = 0; i < 4; i++) {
@@ -411,7 +411,7 @@ static enum holds field_explain(const struct rule *rule, const struct probe *pro
 		return address_explain(match, probe, flag, why);
 	pset_of_field(rule, flag, &field);
 	holds = dims_compare(&probe->own, &field,
-			     flag != RL_MATCH_PROTO && flag != RL_MATCH_FRAGMENT, &apart);
+			     flag != RL_MATCH_PROTO && match->flags & RL_MATCH_PROTO, &apart);
 	if (holds == HOLDS_NOT)
 		return field_fails(rule, probe, flag, apart, why);
 	if (flag == RL_MATCH_PAYLOAD)

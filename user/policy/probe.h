@@ -11,7 +11,7 @@
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {
 	struct rule words;        /* as it was described */
-	struct pset own;          /* the packets that are described, of any addresses */
+	struct pset own;          /* the packets that are described; addresses are compared apart */
 	unsigned int stated;      /* RL_MATCH_*, but not SYN and FRAGMENT */
 	uint8_t src[16], dst[16]; /* mapped */
 	uint16_t sport, dport;

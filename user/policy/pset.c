@@ -9,8 +9,6 @@
 #include "policy/field.h"
 #include "policy/while.h"
 
-#define LENGTH_MAX (40 + UINT16_MAX) /* of IPv6, whose header is not in its length */
-
 uint32_t dim_last(enum dim dim)
 {
 	static const uint32_t last[DIM_NUMBERS] = {
@@ -19,10 +17,7 @@ uint32_t dim_last(enum dim dim)
 		[DIM_FAMILY] = 1,
 	};
 
-	if (dim < DIM_NUMBERS)
-		return last[dim];
-	return dim == DIM_NUMBERS + RL_NUMBER_LENGTH ? LENGTH_MAX
-						     : number_fields[dim - DIM_NUMBERS]->max;
+	return dim < DIM_NUMBERS ? last[dim] : number_fields[dim - DIM_NUMBERS]->max;
 }
 
 /* Only for the protocol, ports and numbers. */
@@ -416,25 +411,6 @@ static uint32_t opaque_flags(const struct match *match)
 	return flags | (match_names_set(match, RL_MATCH_DST) ? RL_MATCH_DST : 0);
 }
 
-bool match_within(const struct rule *inner, const struct rule *outer)
-{
-	uint32_t opaque = opaque_flags(&inner->match);
-	struct pset in, out;
-	bool off;
-
-	if (rule_while(outer, &off)[0] && !same_while(inner, outer))
-		return false;
-	if (!outer->match.flags)
-		return true;
-	fields_for_each (flag, opaque_flags(&outer->match))
-		if (!(opaque & flag) || !same_opaque(inner->extra, outer->extra, flag) ||
-		    match_wants(&inner->match, flag) != match_wants(&outer->match, flag))
-			return false;
-	pset_of(inner, &in);
-	pset_of(outer, &out);
-	return pset_within(&in, &out);
-}
-
 static bool both_want(const struct rule *a, const struct rule *b, enum rl_match_flag flag)
 {
 	return match_wants(&a->match, flag) && match_wants(&b->match, flag);
@@ -451,4 +427,36 @@ bool match_differs(const struct rule *a, const struct rule *b)
 		return true;
 	return both_want(a, b, RL_MATCH_DPORT) &&
 	       (m->dport_first > n->dport_last || n->dport_first > m->dport_last);
+}
+
+/* Is it plain that the outer rule leaves out packets of the inner one? Policies have many pairs. */
+static bool is_wider(const struct rule *inner, const struct rule *outer)
+{
+	/* No other field narrows the dimensions of these. */
+	const uint32_t alone = RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED |
+			       ((RL_MATCH_SRC | RL_MATCH_DST) & ~outer->match.negated);
+
+	return !inner->match.flags || outer->match.flags & alone & ~inner->match.flags ||
+	       match_differs(inner, outer);
+}
+
+bool match_within(const struct rule *inner, const struct rule *outer)
+{
+	uint32_t opaque = opaque_flags(&inner->match);
+	struct pset in, out;
+	bool off;
+
+	if (rule_while(outer, &off)[0] && !same_while(inner, outer))
+		return false;
+	if (!outer->match.flags)
+		return true;
+	fields_for_each (flag, opaque_flags(&outer->match))
+		if (!(opaque & flag) || !same_opaque(inner->extra, outer->extra, flag) ||
+		    match_wants(&inner->match, flag) != match_wants(&outer->match, flag))
+			return false;
+	if (is_wider(inner, outer))
+		return false;
+	pset_of(inner, &in);
+	pset_of(outer, &out);
+	return pset_within(&in, &out);
 }

@@ -71,7 +71,7 @@ void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint
 /* The packets of both; false: there are none, and *out is undefined. */
 bool pset_meet(const struct pset *a, const struct pset *b, struct pset *out);
 
-/* May no packet have one of the numbers? */
+/* Is a dimension empty? TCP flags and addresses are not looked at. */
 bool pset_is_empty(const struct pset *set);
 
 /* One packet of the set, as far as it is not that of all packets; without extras. */

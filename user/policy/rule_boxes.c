@@ -76,7 +76,7 @@ struct box packets_all(const struct asked *asked)
 	for (enum dim dim = 0; dim < DIMS; dim++)
 		box.last[dim] = dim_last(dim);
 	box_narrow(&box, DIM_FAMILY, family, family);
-	box_narrow(&box, DIM_LENGTH, family ? 40 : 20, UINT16_MAX + (family ? 40 : 0));
+	box_narrow(&box, DIM_LENGTH, family ? 40 : 20, UINT16_MAX);
 	if (!family)
 		box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
 	if (asked->flow)
