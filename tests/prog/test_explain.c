@@ -218,8 +218,7 @@ static void probe_parse(const struct harness *h, const char *words, struct probe
 	if (wrong)
 		fail_msg("%s: %s", words, wrong);
 	assert_int_equal(instance_source_is_known(&h->instance, out->src, &known), 0);
-	out->stated |= RL_MATCH_NEW_SOURCE;
-	out->is_new = !known;
+	probe_know_source(out, known);
 }
 
 static enum rl_reason explained_reason(struct harness *h, const char *words, uint32_t bytes)

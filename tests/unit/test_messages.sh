@@ -133,7 +133,7 @@ if capable true 2>/dev/null; then
 2 explain --policy absent 192.0.2.1 udp length 65536 => column 22: "65536" is out of range: write 0 to 65535
 2 explain --policy absent 192.0.2.1 udp length => column 21: "length" must be followed by a length of the IP packet in bytes: write for example 64 or 0-127
 2 explain --policy absent 192.0.2.1 length 60 length 61 => column 21: "length" repeats an earlier word of the same kind: remove one of the two
-2 explain --policy absent 192.0.2.1 length 60-61 => a packet has one length and one ttl: write for example length 60
+2 explain --policy absent 192.0.2.1 length 60-61 => a packet has one value in each field: write for example length 60
 2 explain --policy absent 192.0.2.1 not udp => a packet has one value in each field: write it without not
 2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
 2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it

@@ -47,11 +47,13 @@ bool word_is_action(const char *word)
 	return false;
 }
 
-#define FIELD_WORD(bit, name, word, ...)       word,
+#define COUNTED(...)                           +1
+#define FIELDS_AT                              (0 RULE_PREFIXES(COUNTED) RULE_PROTOCOLS(COUNTED))
+#define FIELD_WORD(bit, name, word, ...)       [FIELDS_AT + (bit)] = word,
 #define PROTOCOL_WORD(name, number, has_ports) name,
 /* "rule", the first word of a statement, is in RL_KEYS. */
-static const char *const all_words[] = {RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD)
-						RL_FIELDS(FIELD_WORD) "not",
+static const char *const all_words[] = {RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) RL_FIELDS(
+						FIELD_WORD)[FIELDS_AT + RL_FIELD_COUNT] = "not",
 					RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD)
 						RL_KEYS(WORD) RL_OVERS(WORD) "unless"};
 
