@@ -16,7 +16,7 @@ after() {
 
 made() { make -C "$COPY" -s CFLAGS=-O0 build/rlctl >"$TMP/make" 2>&1 || ! tail -20 "$TMP/make"; }
 make_copy() {
-	mkdir "$COPY" && (cd "$TOP" && git ls-files -z 2>/dev/null | xargs -0 -r cp --parents -t "$COPY") &&
+	mkdir "$COPY" && tar -C "$TOP" -c --exclude=./build --exclude=./.git . | tar -C "$COPY" -x &&
 		after include/abi/fields.h 'DSCP, IP, 63, "") *' "$ROW " &&
 		after bpf/packet/packet.h 'FACT(TCP_FLAGS) = flags_of_tcp(tcp)' ', FACT(TCP_WINDOW) = bpf_ntohs(tcp->window)' &&
 		made && RLCTL=$COPY/build/rlctl
