@@ -43,20 +43,24 @@ enum rl_match_flag { RL_FIELDS(RL_MATCH_ENUM) };
 #define RL_FIELD_ONE(...) +1
 #define RL_FIELD_COUNT    (0 RL_FIELDS(RL_FIELD_ONE))
 
-/* Those that are numbers, in their order. */
+/* Those that are numbers. */
 #define RL_NUMBER_IF_PROTOCOL(...)
 #define RL_NUMBER_IF_PORTS(...)
 #define RL_NUMBER_IF_ADDRESS(...)
 #define RL_NUMBER_IF_FACT(...)
 #define RL_NUMBER_IF_PAYLOAD(...)
 #define RL_NUMBER_IF_FILTER(...)
-#define RL_NUMBER_IF_RANGE(...)                    __VA_ARGS__
-#define RL_NUMBER_IF_DSCP(...)                     __VA_ARGS__
-#define RL_NUMBER_IF_ICMP(...)                     __VA_ARGS__
-#define RL_NUMBER_IF_FLAGS(...)                    __VA_ARGS__
+#define RL_NUMBER_IF_RANGE(...) __VA_ARGS__
+#define RL_NUMBER_IF_DSCP(...)  __VA_ARGS__
+#define RL_NUMBER_IF_ICMP(...)  __VA_ARGS__
+#define RL_NUMBER_IF_FLAGS(...) __VA_ARGS__
 
-#define RL_NUMBER_ENUM(bit, name, word, kind, ...) RL_NUMBER_IF_##kind(RL_NUMBER_##name, )
-enum rl_number { RL_FIELDS(RL_NUMBER_ENUM) RL_NUMBERS };
+/* By their bits, 9 to 13 and from 16 on: where in a packet a number is decides what clang makes of
+ * all programs. */
+#define RL_NUMBER_ENUM(bit, name, word, kind, ...) \
+	RL_NUMBER_IF_##kind(RL_NUMBER_##name = (bit) < 16 ? (bit)-9 : (bit)-11, )
+#define RL_NUMBER_ONE(bit, name, word, kind, ...) RL_NUMBER_IF_##kind(+1)
+enum rl_number { RL_FIELDS(RL_NUMBER_ENUM) RL_NUMBERS = 0 RL_FIELDS(RL_NUMBER_ONE) };
 
 #define RL_NUMBER_FLAG(bit, name, word, kind, ...) RL_NUMBER_IF_##kind(| RL_MATCH_##name)
 #define RL_MATCH_NUMBERS                           (0 RL_FIELDS(RL_NUMBER_FLAG))
@@ -86,3 +90,4 @@ _Static_assert(RL_MATCH_ALL == (1 << RL_FIELD_COUNT) - 1 && RL_FIELD_COUNT <= 30
 #define RL_NUMBER_OF_PAYLOAD(bit, name, word, kind, has, ...) \
 	RL_NUMBER_IF_##kind(|| RL_HAS_##has == RL_HAS_PAYLOAD)
 _Static_assert(!(0 RL_FIELDS(RL_NUMBER_OF_PAYLOAD)), "packets with RL_HAS_PAYLOAD look for bytes");
+_Static_assert((RL_MATCH_NUMBERS & 0xffff) == 0x1f << 9, "enum rl_number");
