@@ -118,7 +118,7 @@ static int region_append(struct axes *axes, enum axis axis, const struct region 
 {
 	uint64_t alarm;
 
-	if (axis == DIM_NUMBERS + RL_NUMBER_TCP_FLAGS)
+	if (axis == (enum axis)DIM_NUMBER(TCP_FLAGS))
 		return bits_append(axes, region->set.tcp_flags.word, axes->last[axis]);
 	if (axis < AXIS_ALARMS)
 		return ranges_append(axes, &region->set.dim[axis]);

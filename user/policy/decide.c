@@ -16,6 +16,7 @@
 
 #include "base/units.h"
 #include "policy/box.h"
+#include "policy/field.h"
 #include "policy/level.h"
 #include "policy/policy.h"
 #include "policy/rule_boxes.h"
@@ -59,9 +60,10 @@ static bool is_ipv4(const struct search *search)
 /* Packets that are never established. Other rules do not ask. */
 static void unproven_add(struct search *search)
 {
-	static const uint8_t proven[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
 	struct box all = packets_all(search->asked), box;
 	unsigned int next = 0;
+	const uint8_t *proven;
+	size_t count = header_protocols(RL_HAS_PAYLOAD, &proven);
 	bool asked = false;
 
 	policy_for_each (search->policy, rule)
@@ -69,8 +71,8 @@ static void unproven_add(struct search *search)
 	if (!asked)
 		return;
 	box_narrow(&all, DIM_PROVEN, 1, 1);
-	for (size_t i = 0; i <= sizeof(proven); i++) {
-		unsigned int end = i < sizeof(proven) ? proven[i] : 256;
+	for (size_t i = 0; i <= count; i++) {
+		unsigned int end = i < count ? proven[i] : 256;
 
 		box = all;
 		box_narrow(&box, DIM_PROTO, next, end - 1);

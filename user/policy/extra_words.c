@@ -260,12 +260,6 @@ int parse_filter(struct parser *p, enum rl_field field)
 
 /* ---- all of them */
 
-static bool has_payload(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_ICMP ||
-	       proto == IPPROTO_ICMPV6;
-}
-
 static int protocols_check(struct parser *p)
 {
 	const struct match *match = &p->rule->match;
@@ -277,7 +271,7 @@ static int protocols_check(struct parser *p)
 				      flag == RL_MATCH_TCP_FLAGS ? "TCP flags"
 								 : all_fields[field_of(flag)].word);
 	if (match->flags & RL_MATCH_PAYLOAD && match_wants(match, RL_MATCH_PROTO) &&
-	    !has_payload(match->proto))
+	    !protocol_has(match->proto, RL_HAS_PAYLOAD))
 		return refuse(
 			p, p->match_at[RL_FIELD_PAYLOAD],
 			"looks behind the header of tcp, udp, icmp or icmp6: write one of them");

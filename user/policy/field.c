@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "policy/field.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 
 #define NUMBER_OR_NONE(name, kind) 0 RL_NUMBER_IF_##kind(+1 + RL_NUMBER_##name) - 1
@@ -20,6 +21,39 @@ const struct field *const number_fields[RL_NUMBERS] = {RL_FIELDS(FIELD_OF_NUMBER
 
 #define FIELD_FLAG(bit, name, ...) RL_MATCH_##name,
 const enum rl_match_flag fields_in_order[RL_FIELD_COUNT] = {RL_FIELDS(FIELD_FLAG)};
+
+size_t header_protocols(enum rl_header_flag has, const uint8_t **out)
+{
+	static const uint8_t protos[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
+	static const uint8_t ports[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
+	static const uint8_t icmp[] = {IPPROTO_ICMP, IPPROTO_ICMPV6};
+
+	switch (has) {
+	case RL_HAS_TCP:
+		*out = ports;
+		return 1;
+	case RL_HAS_PORTS:
+		*out = ports;
+		return sizeof(ports);
+	case RL_HAS_ICMP:
+		*out = icmp;
+		return sizeof(icmp);
+	default:
+		*out = protos;
+		return sizeof(protos);
+	}
+}
+
+bool protocol_has(uint8_t proto, enum rl_header_flag has)
+{
+	const uint8_t *protos;
+	size_t count = header_protocols(has, &protos);
+
+	for (size_t i = 0; i < count; i++)
+		if (protos[i] == proto)
+			return true;
+	return false;
+}
 
 /* "proto" is the word in a policy. */
 static const char *name_of(unsigned int flag)

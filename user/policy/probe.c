@@ -25,13 +25,6 @@ static bool is_extension(uint8_t proto)
 	       proto == 139 /* HIP */ || proto == 140 /* Shim6 */;
 }
 
-static bool proto_has_ports(uint8_t proto)
-{
-	const struct protocol *known = protocol_by_number(proto);
-
-	return known && known->has_ports;
-}
-
 static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 {
 	struct ranges values;
@@ -82,7 +75,8 @@ static const char *words_refuse(const struct rule *words)
 static void ports_settle(struct probe *probe)
 {
 	probe->later = probe->fragment && !(probe->stated & RL_MATCH_BEHIND_IP) && !probe->syn;
-	if (probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto)))
+	if (probe->later ||
+	    (probe->stated & RL_MATCH_PROTO && !protocol_has(probe->proto, RL_HAS_PORTS)))
 		probe->stated |= BOTH_PORTS;
 }
 
@@ -109,11 +103,8 @@ static void own_settle(struct probe *probe)
 	own->dim[DIM_SHAPE] = (struct ranges){.count = 1, .range = {{shape, shape}}};
 	if (probe->stated & RL_MATCH_ESTABLISHED)
 		pset_narrow(own, DIM_PROVEN, probe->is_established, probe->is_established);
-	if (probe->words.match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS))
-		return;
-	for (int flags = 0; flags <= UINT8_MAX; flags++)
-		if ((flags & (TH_SYN | TH_ACK)) == TH_SYN)
-			own->tcp_flags.word[flags / 64] &= ~(1ull << flags % 64);
+	if (!(probe->words.match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)))
+		pset_narrow_flags(own, SYN_FLAGS, true);
 }
 
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)
@@ -309,7 +300,7 @@ static enum holds proto_fails(const struct match *match, const struct probe *pro
 			     match_wants(match, RL_MATCH_PROTO) ? "protocol %s is not %s"
 								: "protocol %s is left out",
 			     proto_text(own, probe->proto), proto_text(other, match->proto));
-	if (probe->stated & BOTH_PORTS && !proto_has_ports(match->proto))
+	if (probe->stated & BOTH_PORTS && !protocol_has(match->proto, RL_HAS_PORTS))
 		return fails(why, "%s has no ports", proto_text(other, match->proto));
 	if (probe->stated & RL_MATCH_PAYLOAD)
 		return fails(why, "no payload is read of %s", proto_text(other, match->proto));

@@ -36,9 +36,7 @@ bool match_wants_strangers(const struct match *match)
 
 static bool proto_may_be_established(const struct match *match)
 {
-	return !match_wants(match, RL_MATCH_PROTO) || match->proto == IPPROTO_TCP ||
-	       match->proto == IPPROTO_UDP || match->proto == IPPROTO_ICMP ||
-	       match->proto == IPPROTO_ICMPV6;
+	return !match_wants(match, RL_MATCH_PROTO) || protocol_has(match->proto, RL_HAS_PAYLOAD);
 }
 
 bool match_may_be_established(const struct match *match)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "policy/pset.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -113,15 +111,6 @@ void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last)
 	dim_keep(set, dim, &(struct ranges){.count = 1, .range = {{first, last}}});
 }
 
-static void protos_keep(struct pset *set, const uint8_t *protos, size_t count)
-{
-	struct ranges kept = {.count = 0};
-
-	for (size_t i = 0; i < count; i++)
-		range_add(&kept, protos[i], protos[i]);
-	dim_keep(set, DIM_PROTO, &kept);
-}
-
 /* ---- sets */
 
 void pset_all(struct pset *out)
@@ -217,25 +206,20 @@ void rule_values(const struct rule *rule, enum rl_match_flag flag, struct ranges
 /* The packet has a header behind that of IP, of one of these protocols. */
 static void header_narrow(struct pset *set, enum rl_header_flag has)
 {
-	static const uint8_t protos[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
-	static const uint8_t with_ports[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
-	static const uint8_t icmp[] = {IPPROTO_ICMP, IPPROTO_ICMPV6};
+	struct ranges kept = {.count = 0};
+	const uint8_t *protos;
+	size_t count;
 
 	if (has == RL_HAS_IP)
 		return;
 	pset_narrow(set, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-	if (has == RL_HAS_TCP)
-		pset_narrow(set, DIM_PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	else if (has == RL_HAS_PORTS)
-		protos_keep(set, with_ports, sizeof(with_ports));
-	else if (has == RL_HAS_ICMP)
-		protos_keep(set, icmp, sizeof(icmp));
-	else
-		protos_keep(set, protos, sizeof(protos));
+	count = header_protocols(has, &protos);
+	for (size_t i = 0; i < count; i++)
+		range_add(&kept, protos[i], protos[i]);
+	dim_keep(set, DIM_PROTO, &kept);
 }
 
-/* Exactly those flags of the mask are set, or anything else. */
-static void flags_narrow(struct pset *set, struct rl_numbers flags, bool negated)
+void pset_narrow_flags(struct pset *set, struct rl_numbers flags, bool negated)
 {
 	for (int i = 0; i < 256; i++)
 		if (((i & flags.last) == flags.first) == negated)
@@ -256,14 +240,12 @@ static void end_narrow(struct pset *set, const struct rule *rule, enum rl_match_
 		pset_narrow_prefix(set, src, addr, len);
 }
 
-static const struct rl_numbers syn = {TH_SYN, TH_SYN | TH_ACK};
-
 /* A SYN is never established, nor is a later fragment. */
 static void fact_narrow(struct pset *set, enum rl_match_flag flag, bool negated)
 {
 	switch (flag) {
 	case RL_MATCH_SYN:
-		return flags_narrow(set, syn, negated);
+		return pset_narrow_flags(set, SYN_FLAGS, negated);
 	case RL_MATCH_FRAGMENT:
 		return pset_narrow(set, DIM_SHAPE, negated ? SHAPE_WHOLE : SHAPE_FIRST,
 				   negated ? SHAPE_WHOLE : SHAPE_LATER);
@@ -274,7 +256,7 @@ static void fact_narrow(struct pset *set, enum rl_match_flag flag, bool negated)
 		if (negated)
 			return;
 		header_narrow(set, RL_HAS_PAYLOAD);
-		flags_narrow(set, syn, true);
+		pset_narrow_flags(set, SYN_FLAGS, true);
 		return;
 	default:
 		return;
@@ -294,7 +276,7 @@ static void field_narrow(struct pset *set, const struct rule *rule, enum rl_matc
 	case FIELD_FACT:
 		return fact_narrow(set, flag, negated);
 	case FIELD_FLAGS:
-		return flags_narrow(set, rule->extra->number[field->number], negated);
+		return pset_narrow_flags(set, rule->extra->number[field->number], negated);
 	case FIELD_PAYLOAD:
 	case FIELD_FILTER:
 		return;
@@ -371,7 +353,7 @@ bool rule_takes_tcp_flags(const struct rule *rule, uint8_t flags)
 	struct rl_numbers own;
 
 	if (match->flags & RL_MATCH_SYN &&
-	    ((flags & syn.last) == syn.first) != match_wants(match, RL_MATCH_SYN))
+	    ((flags & SYN_FLAGS.last) == SYN_FLAGS.first) != match_wants(match, RL_MATCH_SYN))
 		return false;
 	if (!(match->flags & RL_MATCH_TCP_FLAGS))
 		return true;
@@ -384,7 +366,8 @@ bool rule_is_of_syns(const struct rule *rule)
 	if (!(rule->match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)))
 		return false;
 	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
-		if ((flags & syn.last) != syn.first && rule_takes_tcp_flags(rule, flags))
+		if ((flags & SYN_FLAGS.last) != SYN_FLAGS.first &&
+		    rule_takes_tcp_flags(rule, flags))
 			return false;
 	return true;
 }

@@ -29,6 +29,9 @@ enum shape {
 	SHAPE_LATER, /* fragment: no header behind that of IP */
 };
 
+/* The dimension of a number: DIM_NUMBER(TTL). */
+#define DIM_NUMBER(name) ((enum dim)(DIM_NUMBERS + RL_NUMBER_##name))
+
 struct value_range {
 	uint32_t first, last; /* inclusive */
 };
@@ -64,6 +67,12 @@ void pset_of_field(const struct rule *rule, enum rl_match_flag flag, struct pset
 
 /* Only the packets with these numbers. */
 void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last);
+
+/* Only those whose TCP flags of `last` are exactly those of `first`, or are not. */
+void pset_narrow_flags(struct pset *set, struct rl_numbers flags, bool negated);
+
+/* SYN without ACK. */
+#define SYN_FLAGS ((struct rl_numbers){.first = 0x02, .last = 0x12})
 
 /* Only the addresses of the prefix. */
 void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint8_t len);

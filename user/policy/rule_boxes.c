@@ -31,8 +31,6 @@ struct accepted {
 
 /* ---- the packets asked about */
 
-#define DIM_LENGTH (DIM_NUMBERS + RL_NUMBER_LENGTH)
-
 static bool is_ipv4(const struct asked *asked)
 {
 	return prefix_is_ipv4(asked->addr, 128);
@@ -54,8 +52,8 @@ static void narrow_flow(const struct asked *asked, struct box *box)
 
 	box_narrow(box, DIM_PROTO, proto, proto);
 	box_narrow(box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_WHOLE);
-	box_narrow(box, DIM_LENGTH, is_ipv4(asked) ? 40 : 60, UINT32_MAX);
-	box_narrow(box, DIM_NUMBERS + RL_NUMBER_TTL, 2, UINT8_MAX);
+	box_narrow(box, DIM_NUMBER(LENGTH), is_ipv4(asked) ? 40 : 60, UINT32_MAX);
+	box_narrow(box, DIM_NUMBER(TTL), 2, UINT8_MAX);
 	if (!flow->proto)
 		box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
 	/* Any port of the client: the next connection uses another one. */
@@ -76,7 +74,7 @@ struct box packets_all(const struct asked *asked)
 	for (enum dim dim = 0; dim < DIMS; dim++)
 		box.last[dim] = dim_last(dim);
 	box_narrow(&box, DIM_FAMILY, family, family);
-	box_narrow(&box, DIM_LENGTH, family ? 40 : 20, UINT16_MAX);
+	box_narrow(&box, DIM_NUMBER(LENGTH), family ? 40 : 20, UINT16_MAX);
 	if (!family)
 		box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
 	if (asked->flow)
@@ -267,7 +265,7 @@ static void accept_all_flags(const struct rule *rule, struct accepted *out)
 {
 	out->cube[0] = (struct cube){0};
 	out->cubes = 1;
-	accept_flags(rule, RL_MATCH_SYN, (struct rl_numbers){TH_SYN, TH_SYN | TH_ACK}, out);
+	accept_flags(rule, RL_MATCH_SYN, SYN_FLAGS, out);
 	if (rule->match.flags & RL_MATCH_TCP_FLAGS)
 		accept_flags(rule, RL_MATCH_TCP_FLAGS, rule->extra->number[RL_NUMBER_TCP_FLAGS],
 			     out);
