@@ -9,37 +9,23 @@
 
 #include "rlctl_abi.h"
 
-/* Conversations, by who began them: asked.h. All sets are one element, which all instances of the
- * network namespace share. */
-struct asked_inner {
+/* Conversations, by who began them: asked.h. There while the policy needs it (maps.h says how). All
+ * sets are one element, which all instances of the network namespace share. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_asked));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct asked_inner);
+	__type(value, struct rl_asked);
 } asked SEC(".maps");
 
-/* The filter of peers: peers.h. Shared as asked is. */
-struct peers_inner {
+/* The filter of peers: peers.h. There and shared as asked is. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* no set lies in two cache lines */
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_peers));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct peers_inner);
+	__type(value, struct rl_peers);
 } peers SEC(".maps");
 
 /* A copy of headers that cannot be read where they lie: xdp.h, skb_parse.h. */
@@ -54,6 +40,15 @@ struct {
 
 /* A key, ready in memory: one on the stack would be written for each look-up. */
 const volatile __u32 only_key = 0;
+
+/* A map that is there only while the policy uses it, behind the constant that says so. The compiler
+ * may not load its address before that: without the map no program with such an instruction loads.
+ */
+static __always_inline void *map_there(void *map)
+{
+	asm volatile("" : "+r"(map));
+	return map;
+}
 
 /* The one element of an array, or the one map of an array of maps. */
 static __always_inline void *only(void *array)

@@ -159,80 +159,45 @@ struct {
 	__type(value, __u64);
 } creations SEC(".maps");
 
-/* Maps that only some policies need are made when one first does. */
-struct flows_inner {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, sizeof(struct rl_state));
-};
-
+/* The next ones, and others of which it is said, are there while the policy uses them, and only
+ * then has the program code for them: user/kernel/maps/policy_maps.h. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct flows_inner);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach: --sources */
+	__type(key, struct rl_state_key);
+	__type(value, struct rl_state);
 } flows SEC(".maps");
 
-struct windows_inner {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, sizeof(struct rl_slots));
-};
-
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct windows_inner);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach: --sources */
+	__type(key, struct rl_state_key);
+	__type(value, struct rl_slots);
 } windows SEC(".maps");
 
-struct logs_inner {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX));
-};
-
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct logs_inner);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach: as many as fit */
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach: --log-depth */
 } logs SEC(".maps");
 
-/* Sources that may be known: known_source.h. All sets are one element, so that the kernel compiles
- * the look-up. */
-struct known_filter_inner {
+/* Sources that may be known: known_source.h. With `new-source`, where the hot table is. All sets
+ * are one element, so that the kernel compiles the look-up. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_known_set)); /* at attach: of a power of two */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct known_filter_inner);
 } known_filter SEC(".maps");
 
-/* The rate of the answers that the program sends itself: answer.h. */
-struct answers_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_INNER_MAP); /* one, and one of each possible CPU */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_answers));
-};
-
+/* The rate of the answers that the program sends itself: answer.h. With them. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* at attach: RL_ANSWERS_CPUS, and the CPUs */
 	__type(key, __u32);
-	__array(values, struct answers_inner);
+	__type(value, struct rl_answers);
 } answers SEC(".maps");
 
 /* Limits that a fleet shares: backend_fleet.h. */
@@ -252,31 +217,18 @@ struct {
 	__type(value, struct rl_fleet_grant);
 } fleet_grants SEC(".maps");
 
-struct fleet_keys_inner {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, sizeof(struct rl_fleet_key));
-};
-
+/* With limits of a fleet; so is the next. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct fleet_keys_inner);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach: --sources */
+	__type(key, struct rl_state_key);
+	__type(value, struct rl_fleet_key);
 } fleet_keys SEC(".maps");
 
 /* Keys that want a lease, as struct rl_state_key. */
-struct fleet_events_inner {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct fleet_events_inner);
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* bytes: 18,000 keys */
 } fleet_events SEC(".maps");
 
 /* Not read by packets: the state of the agent. */
@@ -403,19 +355,12 @@ struct {
 	__type(value, struct rl_filters);
 } filters SEC(".maps");
 
-/* Sets: sets.h. There while the policy has one. */
-struct sets_inner { /* not read by packets */
+/* Sets: sets.h. There while the policy has one. This one is not read by packets. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RL_SETS_MAX);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_set));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct sets_inner);
+	__type(value, struct rl_set);
 } sets SEC(".maps");
 
 struct members_inner {
@@ -433,19 +378,12 @@ struct {
 	__array(values, struct members_inner);
 } members SEC(".maps");
 
-struct member_layout_inner {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* rl_member_layout: written in place */
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_member_layout));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct member_layout_inner);
+	__type(value, struct rl_member_layout);
 } member_layout SEC(".maps");
 
 struct set_groups_inner {
@@ -463,18 +401,11 @@ struct {
 	__array(values, struct set_groups_inner);
 } set_groups SEC(".maps");
 
-struct set_counts_inner {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, RL_SETS_MAX);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_amount));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct set_counts_inner);
+	__type(value, struct rl_amount);
 } set_counts SEC(".maps");
 
 /* The alarms of a policy: one for each half. Empty where the policy has none. */

@@ -33,7 +33,7 @@ struct {
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_peers));
-} filter SEC(".maps"); /* the inner map of `peers` */
+} filter SEC(".maps"); /* the map `peers` */
 
 /* The word in which a socket notes something: 0, or a place. */
 #define PLACE_NOTED    (1u << 31)

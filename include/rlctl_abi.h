@@ -53,7 +53,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 17u
+#define RL_ABI_VERSION 18u
 
 #include "abi/alarms.h"
 #include "abi/fields.h"

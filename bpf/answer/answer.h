@@ -28,11 +28,11 @@ const volatile __u32 answers_batch = 1;
 
 /* ---- the rate */
 
-static __always_inline struct rl_answers *answers_of_cpu(void *map)
+static __always_inline struct rl_answers *answers_of_cpu(void)
 {
 	__u32 index = RL_ANSWERS_CPUS + counters_cpu();
 
-	return bpf_map_lookup_elem(map, &index);
+	return bpf_map_lookup_elem(&answers, &index);
 }
 
 static __always_inline struct rl_gcra gcra_constant(const volatile struct rl_gcra *from)
@@ -50,13 +50,12 @@ __noinline int answer_take(struct packet *p)
 {
 	const struct rl_gcra rate = gcra_constant(&answers_rate);
 	struct rl_answers *all, *own;
-	void *map = only(&answers);
 	__u64 taken;
 
-	if (!p || !map)
+	if (!p)
 		return 0;
-	all = only(map);
-	own = answers_of_cpu(map);
+	all = only(&answers);
+	own = answers_of_cpu();
 	if (!all || !own)
 		return 0;
 	if (own->left && clock_tick() - own->since_ns < ANSWERS_NS) {
@@ -73,8 +72,7 @@ __noinline int answer_take(struct packet *p)
 /* Gives back what answer_take took: nothing was sent. No other packet of this CPU came between. */
 static __always_inline void answer_return(void)
 {
-	void *map = only(&answers);
-	struct rl_answers *own = map ? answers_of_cpu(map) : NULL;
+	struct rl_answers *own = answers_of_cpu();
 
 	if (own)
 		own->left++;
@@ -98,10 +96,8 @@ static __always_inline bool is_own_address(const __u16 dest[3])
 {
 	__u64 word = rl_answer_address(dest);
 	__u32 index = RL_ANSWERS_ADDRESSES;
-	struct rl_answers *own;
-	void *map = only(&answers);
+	struct rl_answers *own = bpf_map_lookup_elem(&answers, &index);
 
-	own = map ? bpf_map_lookup_elem(map, &index) : NULL;
 	if (!own)
 		return false;
 	for (int i = 0; i < RL_ANSWER_ADDRESS_MAX; i++)

@@ -166,14 +166,11 @@ __noinline int challenge_ask(struct xdp_md *ctx, struct packet *p)
 __noinline int existing_take(struct packet *p)
 {
 	const struct rl_gcra rate = gcra_constant(&existing_rate);
-	void *map = only(&answers);
-	struct rl_answers *all;
+	struct rl_answers *all = only(&answers);
 	__u64 taken;
 
-	if (!p || !map)
-		return 0;
-	all = only(map);
-	return all && gcra_consume(&rate, &all->existing, gcra_now(clock_precise(p)), 1, &taken);
+	return p && all &&
+	       gcra_consume(&rate, &all->existing, gcra_now(clock_precise(p)), 1, &taken);
 }
 
 /* Also what passes is held to the rate of answers. */

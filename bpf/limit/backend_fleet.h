@@ -41,37 +41,31 @@ static __always_inline __u64 fleet_cost(const struct rl_rule *rule, __u64 amount
 
 static __always_inline struct rl_fleet_key *fleet_key_find(const struct rl_state_key *key)
 {
-	void *map = only(&fleet_keys);
-
-	return map ? bpf_map_lookup_elem(map, key) : NULL;
+	return has_fleet ? bpf_map_lookup_elem(map_there(&fleet_keys), key) : NULL;
 }
 
 static __always_inline struct rl_fleet_key *fleet_key_create(const struct rl_state_key *key)
 {
 	struct rl_fleet_key none = {};
-	void *map = only(&fleet_keys);
 
-	if (!map)
+	if (!has_fleet)
 		return NULL;
-	bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(map, key);
+	bpf_map_update_elem(map_there(&fleet_keys), key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map_there(&fleet_keys), key);
 }
 
 /* Tells the agent of the key, at most once in FLEET_ASK_NS. */
 __noinline int fleet_ask(struct rl_state_key *key, struct rl_fleet_key *state, __u64 now_ns)
 {
-	void *events;
 	__u64 old;
 
-	if (!key || !state)
+	if (!has_fleet || !key || !state)
 		return 0;
 	old = READ_ONCE(state->asked_ns);
 	if (now_ns - old < FLEET_ASK_NS ||
 	    __sync_val_compare_and_swap(&state->asked_ns, old, now_ns) != old)
 		return 0;
-	events = only(&fleet_events);
-	if (events)
-		bpf_ringbuf_output(events, key, sizeof(*key), BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_output(map_there(&fleet_events), key, sizeof(*key), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

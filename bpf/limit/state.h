@@ -39,21 +39,17 @@ static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
 static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
 						   const struct rl_state_key *key)
 {
-	void *map;
-
 	if (rule->limit.key == RL_KEY_RULE)
 		return shared_find(rule);
 	if (!key_is_long(rule))
 		return bpf_map_lookup_elem(&sources, key);
-	map = only(&flows);
-	return map ? bpf_map_lookup_elem(map, key) : NULL;
+	return has_flows ? bpf_map_lookup_elem(map_there(&flows), key) : NULL;
 }
 
 static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
 						     const struct rl_state_key *key)
 {
 	struct rl_state none = {};
-	void *map;
 
 	if (rule->limit.key == RL_KEY_RULE)
 		return NULL;
@@ -61,47 +57,42 @@ static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
 		bpf_map_update_elem(&sources, key, &none, BPF_NOEXIST);
 		return bpf_map_lookup_elem(&sources, key);
 	}
-	map = only(&flows);
-	if (!map)
+	if (!has_flows)
 		return NULL;
-	bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(map, key);
+	bpf_map_update_elem(map_there(&flows), key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map_there(&flows), key);
 }
 
 /* Sliding windows, of any key. */
 static __always_inline struct rl_slots *slots_find(const struct rl_state_key *key)
 {
-	void *map = only(&windows);
-
-	return map ? bpf_map_lookup_elem(map, key) : NULL;
+	return has_windows ? bpf_map_lookup_elem(map_there(&windows), key) : NULL;
 }
 
 static __always_inline struct rl_slots *slots_create(const struct rl_state_key *key)
 {
-	void *map = only(&windows), *zeros = only(&fresh);
+	void *zeros = only(&fresh);
 
-	if (!map || !zeros)
+	if (!has_windows || !zeros)
 		return NULL;
-	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
-	return bpf_map_lookup_elem(map, key);
+	bpf_map_update_elem(map_there(&windows), key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map_there(&windows), key);
 }
 
 /* Sliding logs, of any key. */
 static __always_inline struct rl_log *log_find(const struct rl_state_key *key)
 {
-	void *map = only(&logs);
-
-	return map ? bpf_map_lookup_elem(map, key) : NULL;
+	return has_logs ? bpf_map_lookup_elem(map_there(&logs), key) : NULL;
 }
 
 static __always_inline struct rl_log *log_create(const struct rl_state_key *key)
 {
-	void *map = only(&logs), *zeros = only(&fresh);
+	void *zeros = only(&fresh);
 
-	if (!map || !zeros)
+	if (!has_logs || !zeros)
 		return NULL;
-	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
-	return bpf_map_lookup_elem(map, key);
+	bpf_map_update_elem(map_there(&logs), key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map_there(&logs), key);
 }
 
 #endif

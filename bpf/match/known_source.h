@@ -5,8 +5,8 @@
  * In front of those slots is a filter of a few bits for each source (algorithm/known_filter.h),
  * small enough for a core's own cache: most strangers are known to be unknown without their line of
  * the hot table. Bits are set before the slot is, by the same reading of the clock, so that a known
- * source always has its own. The filter is made when a policy first uses `new-source`
- * (user/kernel/proof/known_filter.c); without it the slots answer.
+ * source always has its own. Sources are remembered only under a policy with `new-source`, and the
+ * filter is there as long as that: it begins empty, and so all are new at first.
  *
  * Where rules with `new-source` name an alarm (guards), a source is known only when it was there in
  * peace: its first packet that passes leaves a word without KNOWN_RIPE, and one that comes
@@ -37,9 +37,11 @@ static __always_inline __u64 known_address(const struct packet *p)
 /* NULL where there is no filter. */
 static __always_inline struct rl_known_set *known_find(__u64 address)
 {
-	void *filter = only(&known_filter);
-	struct rl_known_set *sets = filter ? only(filter) : NULL;
+	struct rl_known_set *sets;
 
+	if (!knows_sources || !hot_mask)
+		return NULL;
+	sets = only(map_there(&known_filter));
 	return sets ? &sets[known_index(address, known_mask)] : NULL;
 }
 
@@ -47,10 +49,11 @@ static __always_inline struct rl_known_set *known_find(__u64 address)
 static __always_inline bool is_stranger(__u64 address)
 {
 	const struct rl_known_set *known = known_find(address);
-	__u64 bit = known_bit(address);
+	__u64 bit;
 
 	if (!known)
 		return false;
+	bit = known_bit(address);
 	return !known_has(known, bit) || !known_may(known, bit, known_epoch(clock_tick()));
 }
 

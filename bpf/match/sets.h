@@ -16,11 +16,9 @@ const volatile bool walks_sets = false; /* RL_USE_SET_RULES */
 
 #define MEMBER_TRIES 8 /* while a writer is at work */
 
-static __always_inline void *inner_only(void *outer)
+static __always_inline const struct rl_member_layout *members_layout(void)
 {
-	void *inner = only(outer);
-
-	return inner ? only(inner) : NULL;
+	return walks_sets ? only(map_there(&member_layout)) : NULL;
 }
 
 /* The bit of the set that the slot belongs to; 0: the member has expired, or is of a former epoch.
@@ -152,7 +150,7 @@ static __always_inline __u64 page_sets(const struct member_query *query)
 /* The same while a writer is at work: the page and its lines are of one moment. */
 __noinline __u64 page_sets_apart(struct member_query *query)
 {
-	const struct rl_member_layout *layout = inner_only(&member_layout);
+	const struct rl_member_layout *layout = members_layout();
 	__u64 sets = 0;
 
 	if (!query || !layout)
@@ -305,7 +303,7 @@ static __always_inline __u64 lengths_ask(struct decision *d, __u32 dst, __u64 pr
  * page is of one moment, and all are between two swaps. */
 __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 {
-	const struct rl_member_layout *layout = inner_only(&member_layout);
+	const struct rl_member_layout *layout = members_layout();
 	const __u32 *counter;
 	__u64 sets = 0;
 	__u32 before;
@@ -352,13 +350,11 @@ static __always_inline struct rl_set_groups *groups_of(__u32 half)
 /* Counts the packet for each of the sets. */
 __noinline int sets_count(const struct packet *p, __u64 sets)
 {
-	void *counts = only(&set_counts);
-
-	if (!p || !counts)
+	if (!walks_sets || !p)
 		return 0;
 	for (int i = 0; i < RL_SETS_MAX && sets; i++) {
 		__u32 set = highest_bit(sets);
-		struct rl_amount *amount = bpf_map_lookup_elem(counts, &set);
+		struct rl_amount *amount = bpf_map_lookup_elem(map_there(&set_counts), &set);
 
 		sets &= ~(1ull << (set & 63));
 		if (!amount)

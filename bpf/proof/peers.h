@@ -10,12 +10,12 @@
 #include "common.h"
 #include "packet/packet.h"
 
+const volatile bool has_peers = true; /* set at attach: RL_USE_PROOF, by sockets */
+
 /* NULL where there is none. */
 static __always_inline struct rl_peers *peers_table(void)
 {
-	void *table = only(&peers);
-
-	return table ? only(table) : NULL;
+	return has_peers ? only(map_there(&peers)) : NULL;
 }
 
 static __always_inline struct peers_key peers_key_in(const struct rl_peers *table,

@@ -21,8 +21,6 @@
 #include "proof/conntrack.h"
 #endif
 
-const volatile bool keeps_asked = false; /* RL_USE_ASKED, and there is the program at egress */
-
 const volatile bool asks_proof = false; /* RL_USE_PROOF */
 
 volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */

@@ -379,7 +379,10 @@ enum rl_policy_use {
 	RL_USE_REFUSAL_CLASS = 1 << 30, /* those of rl_policy_header.refusal_class alone may be */
 };
 
-#define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
+#define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
+#define RL_USE_ANY_SETS (RL_USE_SETS | RL_USE_SET_RULES)
+#define RL_USE_ANY_STATES \
+	(RL_USE_STATES | RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_FLEET)
 
 /* Those for which a program of the objects with EXTENDED is taken (bpf/variant.h). */
 #define RL_USE_EXTENDED                                                                         \
@@ -389,7 +392,7 @@ enum rl_policy_use {
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.h). */
-#define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_STATES)
+#define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_ANY_STATES | RL_USE_NEW_SOURCE)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)

@@ -31,7 +31,7 @@ struct rl_asked {
  * sockets there are, and when the last question was. The last word of a set counts what found no
  * way: these are in a set of `more`, of which no other packet touches a line. fed: 1 while links
  * feed it, so that an address that is not in it is nobody's. The instances of a network namespace
- * share one. One size for all: a map of maps takes maps of one size alone.
+ * share one, so that there is one size for all.
  */
 #define RL_PEER_WAYS 7
 #define RL_PEER_SETS 8192u              /* a power of two */

@@ -346,5 +346,5 @@ class Sets(Write):
 
     def end(self, bed):
         bed.ok("apply", "-i", bed.device, "-", given=OLD)
-        need(not [pin for pin in bed.pins() if "set" in pin and "/map-" in pin], "maps of sets")
+        need(not [pin for pin in bed.pins() if re.search("/(sets|member_layout|set_counts)$", pin)], "maps of sets")
         bed.old = bed.shows()

@@ -41,14 +41,13 @@ class Table:
     """That which the instance pinned at `path` has now; it stays readable when that is gone."""
 
     def __init__(self, path):
-        listing = subprocess.run(["bpftool", "-j", "map", "dump", "pinned", f"{path}/peers"], check=True,
-                                 capture_output=True, text=True).stdout
-        elements = json.loads(listing)
-        if not elements:
+        pin = f"{path}/peers"
+        if not os.path.exists(pin):
             raise FileNotFoundError("no filter")
-        value = elements[0]["value"]
-        self.id = int.from_bytes(bytes(int(byte, 16) for byte in value), "little")
-        fd = pin_open(f"{path}/map-{self.id}")
+        listing = subprocess.run(["bpftool", "-j", "map", "show", "pinned", pin], check=True,
+                                 capture_output=True, text=True).stdout
+        self.id = json.loads(listing)["id"]
+        fd = pin_open(pin)
         try:
             self.memory = mmap.mmap(fd, HEADER + (SETS + MORE) * SET_BYTES, mmap.MAP_SHARED, mmap.PROT_READ)
         finally:

@@ -52,8 +52,10 @@ s.bind(('', $1))
 s.sendto(b'question', ('10.77.0.1', $2))"
 }
 
-table_of() { # DEVICE
-	bpftool -j map dump pinned "$(ns_pins "${2:-B}")/$1-xdp/asked" | jq -c '.[0].value'
+table_of() { # DEVICE: its id, or null
+	local pin
+	pin=$(ns_pins "${2:-B}")/$1-xdp/asked
+	if [[ -e $pin ]]; then bpftool -j map show pinned "$pin" | json .id; else echo null; fi
 }
 
 # ---- the rows

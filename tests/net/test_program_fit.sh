@@ -52,20 +52,22 @@ killed() {
 # settled: the program has what the policy in force asks, and the companion is there where it asks.
 settled() {
 	case $(rl B show) in
-	"$ASKING") proves && [[ $(companions) -eq 1 ]] ;;
+	"$ASKING") proves && [[ $(companions) -eq 1 ]] && is_own peers ;;
+	"$LOGS") is_own logs ;;
+	"$WINDOWS") is_own windows ;;
 	"$PLAIN") true ;;
 	*) rl B show && return 1 ;;
 	esac
 }
 
-# Around each change of the program and of its companion, in both directions; the next policy settles it.
-test_crash() {
+# Around each change of the program, of its maps and of its companion, in both directions; the next policy settles it.
+test_crash() { # POLICY OTHER
 	local n policy first last kills=0
 	HOOK=xdp
-	rl B attach veth-B && put "$PLAIN" || return
-	for policy in "$ASKING" "$PLAIN"; do
+	rl B attach veth-B && put "$2" || return
+	for policy in "$1" "$2"; do
 		echo "$policy" >"$TMP/next" && strace -o "$TMP/calls" -e trace=bpf,sendto "$RLCTL" -n "$(ns B)" apply "$TMP/next" &&
-			put "$([[ $policy == "$PLAIN" ]] && echo "$ASKING" || echo "$PLAIN")" || return
+			put "$([[ $policy == "$1" ]] && echo "$2" || echo "$1")" || return
 		first=$(calls_of 'BPF_LINK_CREATE\|sendto' | head -n 1) && last=$(grep -c '^bpf' "$TMP/calls") || return
 		for ((n = first - 1; n <= last; n += 1 + (last - first) / 8)); do
 			! killed bpf "$n" apply "$TMP/next" || kills=$((kills + 1))
@@ -73,12 +75,13 @@ test_crash() {
 		done
 		put "$policy" && settled || return
 	done
-	plain && is "$(companions)" 0 && [[ $kills -ge 8 ]] && rl B detach veth-B && nothing_left
+	put "$PLAIN" && plain && is "$(companions)" 0 && maps_are '' && [[ $kills -ge 8 ]] && rl B detach veth-B && nothing_left
 }
 # calls_of PATTERN: the numbers of the bpf calls at or before lines that match.
 calls_of() { awk -v want="${1//\\/}" '/^bpf/ { n++ } $0 ~ want { print n }' "$TMP/calls"; }
 
-# A change to less code fails at any netlink call, perhaps when the new program is there: the next policy is held to all the same.
+# A change to less code fails at any netlink call, perhaps when the new program is there: the next policy is held to all the
+# same, and reads the maps of the program.
 test_failed() {
 	local n count failures=0
 	HOOK=ingress
@@ -88,9 +91,24 @@ test_failed() {
 	for ((n = 1; n <= count; n++)); do
 		strace -o /dev/null -e trace=sendto -e "inject=sendto:error=ENOMEM:when=$n" "$RLCTL" -n "$(ns B)" apply "$TMP/next" 2>"$TMP/complaint" || :
 		[[ ! -s $TMP/complaint ]] || failures=$((failures + 1))
-		put "$PROVING" && proves || return
+		put "$PROVING" && proves && is_own peers || return
 	done
 	[[ $failures -ge 1 ]] && put "$PLAIN" && plain && rl B detach veth-B --hook "$HOOK"
+}
+
+# The same with a companion, which stays where the change fails: it and the program note in the same tables.
+test_failed_companion() {
+	local n count failures=0
+	HOOK=xdp
+	echo "$PLAIN" >"$TMP/next" && rl B attach veth-B && put "$ASKING" &&
+		strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" apply "$TMP/next" && put "$ASKING" || return
+	count=$(grep -c '^bpf' "$TMP/calls")
+	for ((n = 1; n <= count; n += 1 + count / 25)); do
+		strace -o /dev/null -e trace=bpf -e "inject=bpf:error=ENOMEM:when=$n" "$RLCTL" -n "$(ns B)" apply "$TMP/next" 2>"$TMP/complaint" || :
+		[[ ! -s $TMP/complaint ]] || failures=$((failures + 1))
+		put "$ASKING" && proves && is_own asked && is_own peers && is_own asked "$(companion)" && is_own peers "$(companion)" || return
+	done
+	[[ $failures -ge 3 ]] && put "$PLAIN" && plain && maps_are '' && is "$(companions)" 0 && rl B detach veth-B && nothing_left
 }
 
 test_trial_undone() {
@@ -103,6 +121,74 @@ test_trial_undone() {
 test_trial_kept() {
 	echo "$PLAIN" >"$TMP/next" && put "$ASKING" && bg rl B apply --try 1m "$TMP/next" && eventually 5 prints "$PLAIN" rl B show && proves &&
 		is "$(companions)" 1 && rl B confirm && eventually 5 plain && eventually 5 prints 0 companions && rl B detach veth-B && nothing_left
+}
+
+# ---- maps that are there while the policy uses them
+
+LOGS='rule any udp limit sliding-log 3/day'
+WINDOWS='rule any udp limit sliding-window 3/day slots 10'
+MAPS='asked peers answers known_filter flows windows logs fleet_keys fleet_events sets member_layout set_counts'
+pin() { echo "$(ns_pins B)/veth-B-$HOOK/$1"; }
+
+# maps_are "NAME…" [unread]: these are there, and the program has each of them that packets read.
+maps_are() {
+	local name there=()
+	for name in $MAPS; do
+		[[ ! -e $(pin "$name") ]] || there+=("$name")
+	done
+	is "${there[*]}" "$1" || return
+	for name in $1; do
+		[[ $name == sets || -n ${2:-} ]] || is_own "$name" || return
+	done
+}
+is_own() { bpftool -j prog show id "${2:-$(program)}" | json .map_ids[] | grep -qx "$(bpftool -j map show pinned "$(pin "$1")" | json .id)"; }
+
+# admitted N: so many of 5 more datagrams of one source are let through.
+admitted() {
+	local before
+	before=$(counter B UdpNoPorts) && in_ns A python3 "$TOP/tests/net/datagrams.py" 10.77.0.2 5 10 &&
+		eventually 5 counter_is UdpNoPorts $((before + $1)) && sleep 0.2 && counter_is UdpNoPorts $((before + $1))
+}
+counter_is() { is "$(counter B "$1")" "$2"; }
+
+# Each policy has its own; the state of a limit that stays outlasts the programs.
+test_maps() {
+	HOOK=xdp
+	rl B attach veth-B && maps_are '' && put "$WINDOWS" && maps_are windows && admitted 3 || return
+	put "$WINDOWS
+rule any tcp limit sliding-log 3/day
+rule any sctp limit fixed-window 3/day per flow" && maps_are 'flows windows logs' && admitted 0 || return
+	put "$WINDOWS
+rule any tcp new-source deny" && maps_are 'known_filter windows' && admitted 0 || return
+	put 'set bad
+rule any tcp established src @bad deny' && maps_are 'peers sets member_layout set_counts' || return
+	put "set bad
+$PLAIN" && maps_are 'sets member_layout set_counts' unread && put "$PLAIN" && maps_are '' && rl B detach veth-B && nothing_left
+}
+
+# Both are there until it is known which policy stays.
+test_maps_trial() {
+	HOOK=xdp
+	echo "$LOGS" >"$TMP/next" && rl B attach veth-B && put "$WINDOWS" && admitted 3 && bg rl B apply --try 1m "$TMP/next" || return
+	eventually 5 prints "$LOGS" rl B show && maps_are 'windows logs' && admitted 3 && kill -TERM -- "-$BG_PID" &&
+		eventually 10 prints "$WINDOWS" rl B show && eventually 5 maps_are windows && admitted 0 && rl B detach veth-B && nothing_left
+}
+
+# The logs are as many as fitted the CPUs when the map was made: another number stays, and so does the state.
+test_maps_size() {
+	local sizes
+	HOOK=xdp
+	rl B attach veth-B && put "$LOGS" && read -ra sizes <<<"$(bpftool -j map show pinned "$(pin logs)" | jq -r '"\(.bytes_key) \(.bytes_value)"')" &&
+		rm "$(pin logs)" && bpftool map create "$(pin logs)" type lru_hash key "${sizes[0]}" value "${sizes[1]}" entries 3000 name logs &&
+		rl B attach veth-B --replace && is_own logs && put "$LOGS
+rule any tcp new-source deny" && maps_are 'known_filter logs' && put "$PLAIN" && maps_are '' && rl B detach veth-B && nothing_left
+}
+
+# A check loads the program with maps of its own.
+test_maps_check() {
+	HOOK=xdp
+	echo "$LOGS" >"$TMP/next" && rl B attach veth-B && put "$PLAIN" && rl B apply --check "$TMP/next" && maps_are '' &&
+		rl B detach veth-B && nothing_left
 }
 
 # ---- the companion at egress
@@ -190,8 +276,14 @@ detached() {
 veth_pair A B 2 && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
 t 'under flood at xdp, native' test_flood xdp --mode native
 t 'under flood at egress' test_flood egress
-t 'killed anywhere' test_crash
+t 'killed anywhere' test_crash "$ASKING" "$PLAIN"
+t 'killed anywhere, from map to map' test_crash "$LOGS" "$WINDOWS"
+t 'maps come and go' test_maps
+t 'maps, on trial' test_maps_trial
+t 'maps of another size' test_maps_size
+t 'maps that a check makes' test_maps_check
 t 'failed, at ingress' test_failed
+t 'failed, with a companion' test_failed_companion
 t 'on trial, undone' test_trial_undone
 t 'on trial, kept' test_trial_kept
 t 'the companion, at xdp' test_companion

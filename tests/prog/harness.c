@@ -13,7 +13,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/units.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/attach/object.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filters.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
@@ -35,7 +36,8 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.sources = options->sources ?: 4096,
 		.prefixes = options->prefixes ?: 4096,
 		.bans = options->bans,
-		.program_uses = options->program_uses | (options->buckets ? 0 : RL_USE_STATES),
+		.program_uses = options->program_uses |
+				(options->only_uses ? 0 : RL_USE_ANY_STATES | RL_USE_NEW_SOURCE),
 		.proof = options->proof,
 		.challenge_rate = options->challenge_rate,
 		.table = options->table,
@@ -69,9 +71,8 @@ static int object_load(struct harness *h, const struct harness_options *options)
 	h->skel->rodata->no_shortcuts = options->no_shortcuts;
 	if (rlctl_bpf__load(h->skel))
 		return -errno;
-#define TAKE_FD(map) h->instance.fd.map = bpf_map__fd(h->skel->maps.map);
-	INSTANCE_MAPS(TAKE_FD)
-#undef TAKE_FD
+	if (object_maps_take(h->skel, &h->instance))
+		return -errno;
 	h->program_fd =
 		bpf_program__fd(h->instance.info.hook == RL_HOOK_XDP ? h->skel->progs.rlctl_xdp
 								     : h->skel->progs.rlctl_tc);
@@ -93,9 +94,9 @@ static int companion_load(struct harness *h)
 		return -errno;
 	h->companion->rodata->clock_injected = h->instance.clock_injected;
 	h->companion->rodata->clock_tick_ns = info->tick_ns;
-	ret = bpf_map__reuse_fd(h->companion->maps.asked, h->instance.fd.asked);
+	ret = bpf_map__reuse_fd(h->companion->maps.asked, h->policy_maps[POLICY_MAP_asked]);
 	if (!ret)
-		ret = bpf_map__reuse_fd(h->companion->maps.peers, h->instance.fd.peers);
+		ret = bpf_map__reuse_fd(h->companion->maps.peers, h->policy_maps[POLICY_MAP_peers]);
 	return ret ? ret : sent_bpf__load(h->companion);
 }
 
@@ -106,6 +107,8 @@ struct harness *harness_open(const struct harness_options *options)
 	if (!h)
 		return NULL;
 	h->instance.info = info_of(options);
+	h->instance.policy_maps = h->policy_maps;
+	memset(h->policy_maps, 0xff, sizeof(h->policy_maps)); /* -1 */
 	h->instance.clock_injected = !options->real_time;
 	h->instance.no_refusals = options->no_shortcuts;
 	snprintf(h->instance.device, sizeof(h->instance.device), "harness");
@@ -126,6 +129,7 @@ void harness_close(struct harness *h)
 		hot_close(&h->table);
 	sent_bpf__destroy(h->companion);
 	rlctl_bpf__destroy(h->skel);
+	policy_maps_close(&h->instance);
 	free(h);
 }
 
@@ -161,7 +165,7 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 /* Where packets may be answered: only frames to this device are. */
 static void address_give(struct harness *h)
 {
-	int fd = inner_open(&h->instance, h->instance.fd.answers, 0);
+	int fd = policy_map_open(&h->instance, POLICY_MAP_answers);
 	uint32_t index = RL_ANSWERS_ADDRESSES;
 	struct rl_answers own = {0};
 	uint16_t words[3];

@@ -18,6 +18,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slots.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
@@ -46,10 +47,11 @@ struct harness_options {
 	bool by_dest;
 	bool real_time;    /* the machine's clock */
 	bool no_shortcuts; /* bpf/packet/packet.h */
-	bool buckets;      /* its policies have no limits of RL_USE_STATES */
+	bool only_uses;    /* the program has no code but that of program_uses */
 };
 
 struct harness {
+	int policy_maps[POLICY_MAP_COUNT];
 	struct instance instance;
 	struct hot_table table; /* sets NULL: not --table hot */
 	struct rlctl_bpf *skel;

@@ -358,7 +358,7 @@ static void forgive_test(void **state)
 /* As the LRU does for want of room. */
 static void logs_lose(void)
 {
-	int fd = inner_open(&h->instance, h->instance.fd.logs, 0);
+	int fd = policy_map_open(&h->instance, POLICY_MAP_logs);
 	struct rl_state_key key;
 	uint32_t lost = 0;
 

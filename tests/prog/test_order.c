@@ -15,6 +15,7 @@
 
 #include "algorithm/peers.h"
 #include "base/units.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/prefix_write.h"
 #include "order_input.h"
 #include "rlctl.skel.h"
@@ -80,7 +81,7 @@ static void peer_put(struct rl_peers *table, bool ip4, const uint8_t addr[16])
 
 static void peers_feed(struct harness *h)
 {
-	int fd = inner_open(&h->instance, h->instance.fd.peers, 0);
+	int fd = policy_map_open(&h->instance, POLICY_MAP_peers);
 	struct rl_peers *table = malloc(sizeof(*table));
 	uint32_t zero = 0;
 	uint8_t addr[16];

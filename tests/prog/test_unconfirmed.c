@@ -69,9 +69,9 @@ static uint32_t map_count(int fd)
 	return count;
 }
 
-static uint32_t inner_count(const struct harness *h, int outer)
+static uint32_t count_of(const struct harness *h, enum policy_map map)
 {
-	int fd = inner_open(&h->instance, outer, 0);
+	int fd = policy_map_open(&h->instance, map);
 	uint32_t count;
 
 	if (fd < 0)
@@ -83,10 +83,8 @@ static uint32_t inner_count(const struct harness *h, int outer)
 
 static uint32_t states(const struct harness *h)
 {
-	const struct instance_maps *fd = &h->instance.fd;
-
-	return map_count(fd->sources) + inner_count(h, fd->flows) + inner_count(h, fd->windows) +
-	       inner_count(h, fd->logs);
+	return map_count(h->instance.fd.sources) + count_of(h, POLICY_MAP_flows) +
+	       count_of(h, POLICY_MAP_windows) + count_of(h, POLICY_MAP_logs);
 }
 
 /* ---- */

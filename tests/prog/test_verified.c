@@ -95,9 +95,64 @@ static void within_steps(void **state)
 	harness_close(h);
 }
 
+/* ---- programs without most of their code, and without its maps */
+
+static const uint32_t alone[] = {
+	0,
+	RL_USE_STATES,
+	RL_USE_STATES | RL_USE_FLEET,
+	RL_USE_FLOWS,
+	RL_USE_WINDOWS,
+	RL_USE_LOGS,
+	RL_USE_NEW_SOURCE,
+	RL_USE_FLOWS | RL_USE_WINDOWS,
+	RL_USE_FLOWS | RL_USE_LOGS,
+	RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_FLEET,
+	RL_USE_PROOF,
+	RL_USE_PROOF | RL_USE_ASKED,
+	RL_USE_CHALLENGE,
+	RL_USE_TRUNCATE,
+	RL_USE_EXTRAS,
+	RL_USE_EXTRAS | RL_USE_PAYLOAD,
+	RL_USE_INDEX,
+	RL_USE_KEY_PARTS,
+	RL_USE_SET_RULES,
+	RL_USE_ALARMS,
+	RL_USE_ALARMS | RL_USE_NEW_SOURCE | RL_USE_KNOWN_BY,
+};
+
+/* The compiler must not name a map before the constant that says whether it is there. */
+static void alone_test(void **state)
+{
+	const struct harness_options *options = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(alone); i++) {
+		struct harness_options these = *options;
+		struct harness *h;
+
+		these.program_uses = alone[i];
+		h = harness_open(&these);
+		if (!h)
+			fail_msg("uses %#x", alone[i]);
+		harness_close(h);
+	}
+}
+
+#define ALONE(name_, ...)                                                   \
+	{                                                                   \
+		.name = "alone, " name_, .test_func = alone_test,           \
+		.initial_state = &(struct harness_options){                 \
+			.only_uses = true, .real_time = true, __VA_ARGS__}, \
+	}
+
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(rows)];
+	struct CMUnitTest tests[ARRAY_SIZE(rows) + 4] = {
+		[ARRAY_SIZE(rows)] = ALONE("xdp", .hook = RL_HOOK_XDP),
+		ALONE("exact keys", .table = RL_TABLE_LRU),
+		ALONE("a CPU's keys", .table = RL_TABLE_CPU),
+		ALONE("egress", .hook = RL_HOOK_EGRESS),
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		tests[i] = (struct CMUnitTest){
@@ -105,5 +160,5 @@ int main(void)
 			.test_func = within_steps,
 			.initial_state = (void *)&rows[i],
 		};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("verified", tests, ARRAY_SIZE(tests), NULL, NULL);
 }

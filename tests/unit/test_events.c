@@ -359,8 +359,7 @@ static const struct event *event_next(struct watched *w, bool on)
 /* One that is on at first is no news; a change is, once; a new one that is on is, too. */
 static void alarms_change(void **state)
 {
-	struct watched w = {
-		.instance = {.device = "eth0", .fd = {.fleet_session = -1, .sets = -1}}};
+	struct watched w = {.instance = {.device = "eth0", .fd = {.fleet_session = -1}}};
 	const struct event *event;
 
 	(void)state;

@@ -16,6 +16,7 @@
 #include "compile/emit.h"
 #include "compile/inherit.h"
 #include "compile/known_by.h"
+#include "compile/numbers.h"
 #include "compile/refusals.h"
 #include "compile/set_groups.h"
 #include "policy/policy.h"
@@ -188,12 +189,15 @@ static bool slots_need_compaction(const struct rl_policy_header *header, const s
 }
 
 /* The uses of the policy's rules that are only in the programs of policies with them. */
-static uint32_t program_uses_of(const struct policy *policy)
+static uint32_t program_uses_of(const struct policy *policy, const struct compile_context *ctx)
 {
 	uint32_t uses = 0;
 
-	policy_for_each (policy, rule)
+	policy_for_each (policy, rule) {
 		uses |= rule_uses(rule);
+		if (rule->action == RL_ACTION_LIMIT)
+			uses |= limit_state_uses(&rule->limit, ctx);
+	}
 	return uses & RL_USE_PROGRAM;
 }
 
@@ -233,7 +237,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (header->uses & RL_USE_REFUSAL_CLASS && has_limit(next))
 		return -EAGAIN; /* which class is remembered depends on all rules */
-	if (program_uses_of(current) & ~program_uses_of(next))
+	if (program_uses_of(current, ctx) & ~program_uses_of(next, ctx))
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (extras_count(next))
 		return -EAGAIN; /* theirs are written with the whole policy */

@@ -193,24 +193,10 @@ static void emit_conditions(struct build *b, const struct rule *rule,
 	memcpy(extra->conditions, all, sizeof(all));
 }
 
-/* Where the limit's states are. Buckets in the hot table have none elsewhere. */
-static uint32_t state_uses(const struct rl_rule *entry)
-{
-	if (entry->backend == RL_BACKEND_SHARED)
-		return RL_USE_SHARED;
-	if (entry->backend == RL_BACKEND_HOT)
-		return 0;
-	if (entry->limit.algorithm == RL_SLIDING_WINDOW)
-		return RL_USE_WINDOWS;
-	if (entry->limit.algorithm == RL_SLIDING_LOG)
-		return RL_USE_LOGS;
-	return parts_are_long(key_parts(&entry->limit)) ? RL_USE_FLOWS : 0;
-}
-
 static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 {
 	numbers_compile(&rule->limit, b->ctx, entry);
-	b->out->header.uses |= state_uses(entry);
+	b->out->header.uses |= limit_state_uses(&rule->limit, b->ctx);
 	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	entry->generation = b->out->header.generation;
 }

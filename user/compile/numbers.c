@@ -224,6 +224,21 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	return limit_is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
+uint32_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	enum rl_backend backend = backend_choose(limit, ctx);
+
+	if (backend == RL_BACKEND_SHARED)
+		return RL_USE_SHARED;
+	if (backend == RL_BACKEND_HOT)
+		return 0;
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return RL_USE_WINDOWS;
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return RL_USE_LOGS;
+	return parts_are_long(key_parts(limit)) ? RL_USE_FLOWS : 0;
+}
+
 /* Meanings: rl_unconfirmed. For bytes, a packet has the size of the device's MTU. */
 static void unconfirmed_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 				struct rl_rule *out)

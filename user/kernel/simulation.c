@@ -25,6 +25,7 @@
 #include "kernel/attach/object.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
@@ -51,6 +52,7 @@ struct simulation {
 	const struct policy_source *file;
 	struct instance instance;
 	struct kept_map kept[KEPT_MAPS];
+	int policy_maps[POLICY_MAP_COUNT];
 	int program_fd;
 	struct rl_simulated_batch *batch; /* the element of the program's map */
 	struct rl_amount headless;        /* frames without Ethernet header, which cannot be run */
@@ -110,7 +112,7 @@ static uint32_t uses_of(const struct simulation *s, const struct rl_filters *fil
 	ctx.filters = filters;
 	if (policy_compile(s->policy, &current, &none, false, &ctx, &compiled, &errors))
 		return 0;
-	uses = compiled.header.uses & RL_USE_PROGRAM;
+	uses = compiled.header.uses & (RL_USE_PROGRAM | RL_USE_SETS);
 	compiled_clear(&compiled);
 	return uses;
 }
@@ -167,11 +169,10 @@ static int object_load(struct simulation *s)
 		ret = skeleton_load(s, &filters, false);
 	if (ret)
 		return ret;
-#define TAKE_FD(name) s->instance.fd.name = bpf_map__fd(s->skel->maps.name);
-	INSTANCE_MAPS(TAKE_FD)
-#undef TAKE_FD
+	ret = object_maps_take(s->skel, &s->instance);
 	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_simulate);
-	ret = again_put(s);
+	if (!ret)
+		ret = again_put(s);
 	return ret ? ret : filters_write(&s->instance, &filters);
 }
 
@@ -212,7 +213,9 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_
 		.clock_injected = true,
 		.now_ns = now_ns,
 		.kept = s->kept,
+		.policy_maps = s->policy_maps,
 	};
+	memset(s->policy_maps, 0xff, sizeof(s->policy_maps)); /* -1 */
 	s->policy = policy;
 	s->file = file;
 	ret = object_load(s);
@@ -237,6 +240,7 @@ void simulation_close(struct simulation *s)
 		return;
 	if (s->batch)
 		munmap(s->batch, sizeof(*s->batch));
+	policy_maps_close(&s->instance);
 	rlctl_bpf__destroy(s->skel);
 	for (size_t i = 0; i < KEPT_MAPS; i++)
 		if (s->kept[i].id)
@@ -275,11 +279,11 @@ static int keys_remove(const struct simulation *s, int fd,
 }
 
 /* Does nothing if the map does not exist because the policy does not use it. */
-static int inner_keys_remove(const struct simulation *s, int outer,
-			     int (*remove)(const struct simulation *s, int fd,
-					   const struct rl_state_key *key))
+static int opened_keys_remove(const struct simulation *s, int fd,
+			      int (*remove)(const struct simulation *s, int fd,
+					    const struct rl_state_key *key))
 {
-	int fd = inner_open(&s->instance, outer, 0), ret;
+	int ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -310,14 +314,15 @@ static int shared_remove(const struct simulation *s)
 /* There are no batches with one CPU, and the hot table is not used. */
 static int states_remove(const struct simulation *s)
 {
-	const struct instance_maps *fd = &s->instance.fd;
-	const int inner[] = {fd->flows, fd->windows, fd->logs, fd->fleet_keys};
-	int ret = keys_remove(s, fd->sources, key_remove);
+	static const enum policy_map others[] = {POLICY_MAP_flows, POLICY_MAP_windows,
+						 POLICY_MAP_logs, POLICY_MAP_fleet_keys};
+	const struct instance *instance = &s->instance;
+	int ret = keys_remove(s, instance->fd.sources, key_remove);
 
-	for (size_t i = 0; !ret && i < sizeof(inner) / sizeof(inner[0]); i++)
-		ret = inner_keys_remove(s, inner[i], key_remove);
+	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
+		ret = opened_keys_remove(s, policy_map_open(instance, others[i]), key_remove);
 	if (!ret)
-		ret = inner_keys_remove(s, fd->bans, ban_remove);
+		ret = opened_keys_remove(s, inner_open(instance, instance->fd.bans, 0), ban_remove);
 	if (!ret)
 		ret = alarms_restart(&s->instance);
 	return ret ? ret : shared_remove(s);

@@ -115,20 +115,17 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 
 static int maps_make(const char *path, const struct rl_instance *info)
 {
-	struct rlctl_bpf *skel = object_open(info);
+	int fd, ret = object_maps_make(path, info, 0);
 	uint32_t zero = 0;
-	int ret;
 
-	if (!skel)
-		return -errno;
-	ret = object_pin_paths(skel, path);
-	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
-	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
-	if (!ret)
-		ret = rlctl_bpf__load(skel);
-	if (!ret)
-		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
-	rlctl_bpf__destroy(skel);
+	if (ret)
+		return ret;
+	fd = pin_open_at(path, "instance", true);
+	if (fd < 0)
+		return fd;
+	if (bpf_map_update_elem(fd, &zero, info, BPF_ANY))
+		ret = -errno;
+	close(fd);
 	return ret;
 }
 

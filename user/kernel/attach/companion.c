@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The companion is recognised by its map `asked`: only it uses the one of its instance at that
- * hook, though the table in it is that of all instances of the network namespace. The instance map
- * notes it before it is attached, so that whoever cleans up after a crash finds it; the link of tcx
- * is pinned in a directory of its own among the instance's pins. */
+/* The companion is recognised by the instance map, which is bound to it and to no other program.
+ * That map notes it before it is attached, so that whoever cleans up after a crash finds it; the
+ * link of tcx is pinned in a directory of its own among the instance's pins. */
 
 #include "kernel/attach/companion.h"
 
@@ -42,14 +41,14 @@ static int companion_note(const struct instance *instance, struct rl_instance *i
 
 int companion_find(const char *path, const char *device, struct device_program *out)
 {
-	int fd = pin_open_at(path, "asked", false), ret = fd < 0 ? fd : 0;
-	uint32_t asked = 0;
+	int fd = pin_open_at(path, "instance", false), ret = fd < 0 ? fd : 0;
+	uint32_t mark = 0;
 
 	if (!ret)
-		ret = map_id(fd, &asked);
+		ret = map_id(fd, &mark);
 	if (fd >= 0)
 		close(fd);
-	return ret ? ret : tc_program_find(device, RL_HOOK_EGRESS, asked, out);
+	return ret ? ret : tc_program_find(device, RL_HOOK_EGRESS, mark, out);
 }
 
 bool companion_is_dead(const char *path)
@@ -90,7 +89,8 @@ static void constants_set(struct sent_bpf *skel, const struct rl_instance *info)
 }
 
 /* NULL with errno. */
-static struct sent_bpf *program_load(const char *path, const struct rl_instance *info)
+static struct sent_bpf *program_load(const struct instance *instance,
+				     const struct rl_instance *info)
 {
 	struct sent_bpf *skel = sent_bpf__open();
 	struct bpf_map *map;
@@ -99,9 +99,12 @@ static struct sent_bpf *program_load(const char *path, const struct rl_instance 
 	if (!skel)
 		return NULL;
 	constants_set(skel, info);
-	bpf_object__for_each_map(map, skel->obj) ret = ret ?: map_settle(path, info, map);
+	bpf_object__for_each_map(map, skel->obj) ret = ret ?: map_settle(instance->path, info, map);
 	if (!ret)
 		ret = sent_bpf__load(skel);
+	if (!ret)
+		ret = bpf_prog_bind_map(bpf_program__fd(skel->progs.rlctl_sent),
+					instance->fd.instance, NULL);
 	if (!ret)
 		return skel;
 	sent_bpf__destroy(skel);
@@ -170,7 +173,7 @@ int companion_attach(const struct instance *instance, struct rl_instance *info)
 
 	if (is_there(instance, info))
 		return 0;
-	skel = program_load(instance->path, info);
+	skel = program_load(instance, info);
 	if (!skel)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
 	ret = program_take(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
@@ -183,13 +186,13 @@ static int program_exchange(const struct instance *instance, struct rl_instance 
 {
 	struct device_program now = {0};
 	struct companion companion;
-	uint32_t asked;
+	uint32_t mark;
 	int ret = companion_init(instance, &companion);
 
 	if (!ret)
-		ret = map_id(instance->fd.asked, &asked);
+		ret = map_id(instance->fd.instance, &mark);
 	if (!ret)
-		ret = tc_place_exchange(&companion.place, asked, program_fd);
+		ret = tc_place_exchange(&companion.place, mark, program_fd);
 	if (ret)
 		return ret;
 	ret = companion_find(instance->path, instance->device, &now);
@@ -203,7 +206,7 @@ int companion_replace(const struct instance *instance, struct rl_instance *info)
 
 	if (!is_there(instance, info))
 		return companion_attach(instance, info);
-	skel = program_load(instance->path, info);
+	skel = program_load(instance, info);
 	if (!skel)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
 	ret = program_exchange(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
@@ -213,11 +216,11 @@ int companion_replace(const struct instance *instance, struct rl_instance *info)
 
 int companion_remove(const struct instance *instance)
 {
-	uint32_t asked;
-	int ret = map_id(instance->fd.asked, &asked);
+	uint32_t mark;
+	int ret = map_id(instance->fd.instance, &mark);
 
 	if (!ret)
-		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, asked);
+		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, mark);
 	return ret ? ret : companion_clear(instance->path);
 }
 

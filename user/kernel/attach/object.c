@@ -18,13 +18,13 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/lru.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/instance/pins.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filter_image.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/rule_counters.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/asked_table.h"
-#include "kernel/proof/known_filter.h"
 #include "kernel/proof/peers.h"
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/bans.h"
@@ -34,11 +34,10 @@
 #include "rlctl_conntrack_answers.skel.h"
 #include "rlctl_proof.skel.h"
 
-#define SETS_MIN           2u    /* one set means that there is no hot table */
-#define ONE_PIECE          2048u /* bytes of MTU that fit one buffer with every driver */
-#define SLOTS_ARRAY        8192u /* further slots are in chunks */
-#define SPILLED_MIN        4096u
-#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys per tick */
+#define SETS_MIN    2u    /* one set means that there is no hot table */
+#define ONE_PIECE   2048u /* bytes of MTU that fit one buffer with every driver */
+#define SLOTS_ARRAY 8192u /* further slots are in chunks */
+#define SPILLED_MIN 4096u
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -67,8 +66,7 @@ void instance_sizes(struct rl_instance *info)
 
 bool instance_asks(const struct rl_instance *info, uint32_t uses)
 {
-	return uses & RL_USE_ASKED && info->hook != RL_HOOK_EGRESS &&
-	       info->proof == RL_PROOF_SOCKETS;
+	return policy_map_is_used(info, uses, POLICY_MAP_asked);
 }
 
 static enum bpf_map_type lru_type(const struct rl_instance *info)
@@ -108,6 +106,50 @@ static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info
 	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
 	bpf_map__set_value_size(skel->maps.rule_counters, size);
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
+}
+
+/* The maps of the policies, as they are created where one needs them. */
+static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
+
+	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
+	bpf_map__set_value_size(skel->maps.known_filter,
+				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
+	bpf_map__set_max_entries(skel->maps.answers, RL_ANSWERS_CPUS + info->possible_cpus);
+	bpf_map__set_max_entries(skel->maps.fleet_keys, info->sources);
+	bpf_map__set_type(skel->maps.flows, lru_type(info));
+	bpf_map__set_max_entries(skel->maps.flows, info->sources);
+	bpf_map__set_type(skel->maps.windows, lru_type(info));
+	bpf_map__set_max_entries(skel->maps.windows, info->sources);
+	bpf_map__set_type(skel->maps.logs, lru_type(info));
+	bpf_map__set_value_size(skel->maps.logs, log_size);
+	bpf_map__set_max_entries(skel->maps.logs, lru_states(info, RL_LRU_LOGS));
+	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
+	skel->rodata->log_depth = info->log_depth;
+}
+
+static void policy_maps_choose(struct rlctl_bpf *skel, const struct rl_instance *info,
+			       uint32_t uses)
+{
+#define MAP_CHOOSE(name, of) \
+	bpf_map__set_autocreate(skel->maps.name, policy_map_is_used(info, uses, POLICY_MAP_##name));
+	POLICY_MAPS(MAP_CHOOSE)
+#undef MAP_CHOOSE
+}
+
+/* The code that the program has for its maps. */
+static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t uses = info->program_uses;
+
+	skel->rodata->has_flows = uses & RL_USE_FLOWS;
+	skel->rodata->has_windows = uses & RL_USE_WINDOWS;
+	skel->rodata->has_logs = uses & RL_USE_LOGS;
+	skel->rodata->has_fleet = uses & RL_USE_FLEET;
+	skel->rodata->has_peers = policy_map_is_used(info, uses, POLICY_MAP_peers);
+	skel->rodata->keeps_asked = instance_asks(info, uses);
+	skel->rodata->knows_sources = uses & RL_USE_NEW_SOURCE;
 }
 
 /* All objects come from one source, so that one skeleton serves for all. */
@@ -201,7 +243,6 @@ static void program_choose(struct rlctl_bpf *skel, const struct rl_instance *inf
 
 struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
 {
-	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
 	struct rlctl_bpf *skel = skeleton_open(info, filters);
 
 	if (!skel)
@@ -213,7 +254,6 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
-	skel->rodata->keeps_asked = instance_asks(info, info->program_uses);
 	program_choose(skel, info);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
@@ -224,12 +264,8 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
 	skel->rodata->refusal_mask = refusal_sets(info) - 1;
 	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
-	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
-	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.known_filter),
-				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
-	skel->rodata->log_depth = info->log_depth;
 	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
 		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
@@ -246,20 +282,35 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
 	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;
 	skel->rodata->keeps_states =
-		info->program_uses & RL_USE_STATES || info->table != RL_TABLE_HOT;
+		info->program_uses & RL_USE_ANY_STATES || info->table != RL_TABLE_HOT;
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
 				alarm_counts_size(info));
 	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
-	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
-	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
-	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));
-	bpf_map__set_type(bpf_map__inner_map(skel->maps.windows), lru_type(info));
-	bpf_map__set_type(bpf_map__inner_map(skel->maps.logs), lru_type(info));
+	policy_maps_size(skel, info);
+	policy_maps_choose(skel, info, info->program_uses);
+	policy_code_choose(skel, info);
 	return skel;
 }
 
-int object_pin_paths(struct rlctl_bpf *skel, const char *path)
+/* A map of the policy that is there is taken as it is: the logs are as many as fitted the CPUs when
+ * they were made. One that is not gets a pin only if it is to stay. */
+static int policy_pin_set(const char *path, const char *name, bool stays, struct bpf_map *map)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret, fd = bpf_map__autocreate(map) ? pin_open_at(path, name, true) : -ENOENT;
+
+	snprintf(pin, sizeof(pin), "%s/%s", path, name);
+	if (fd == -ENOENT)
+		return stays ? bpf_map__set_pin_path(map, pin) : 0;
+	ret = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* `stay`: the maps that are missing are made and pinned; else those of the policy have no pins. */
+static int pin_paths_set(struct rlctl_bpf *skel, const char *path, bool stay)
 {
 	char pin[INSTANCE_PATH_MAX + 32];
 	int ret = 0;
@@ -269,18 +320,58 @@ int object_pin_paths(struct rlctl_bpf *skel, const char *path)
 	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
 	INSTANCE_MAPS(PIN_ONE)
 #undef PIN_ONE
+#define PIN_ONE(name, uses) ret = ret ? ret : policy_pin_set(path, #name, stay, skel->maps.name);
+	POLICY_MAPS(PIN_ONE)
+#undef PIN_ONE
+	return ret;
+}
+
+int object_maps_take(struct rlctl_bpf *skel, struct instance *out)
+{
+	int ret = 0;
+
+#define TAKE_ONE(name) out->fd.name = bpf_map__fd(skel->maps.name);
+	INSTANCE_MAPS(TAKE_ONE)
+#undef TAKE_ONE
+#define TAKE_ONE(name, uses)                              \
+	out->policy_maps[POLICY_MAP_##name] = -1;         \
+	if (!ret && bpf_map__autocreate(skel->maps.name)) \
+		ret = policy_map_put(out, POLICY_MAP_##name, bpf_map__fd(skel->maps.name));
+	POLICY_MAPS(TAKE_ONE)
+#undef TAKE_ONE
+	return ret;
+}
+
+int object_maps_make(const char *path, const struct rl_instance *info, uint32_t uses)
+{
+	struct rl_instance plain = *info;
+	struct rlctl_bpf *skel;
+	int ret;
+
+	/* All objects have the same maps, and some ask more of the kernel. */
+	plain.program_uses = 0;
+	skel = object_open(&plain);
+	if (!skel)
+		return -errno;
+	policy_maps_choose(skel, info, uses);
+	ret = pin_paths_set(skel, path, true);
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	rlctl_bpf__destroy(skel);
 	return ret;
 }
 
 static int open_pinned(const char *path, const struct rl_instance *info,
-		       const struct rl_filters *filters, struct rlctl_bpf **out)
+		       const struct rl_filters *filters, bool stay, struct rlctl_bpf **out)
 {
 	struct rlctl_bpf *skel = object_open_with(info, filters);
 	int ret;
 
 	if (!skel)
 		return -(errno ?: ENOMEM);
-	ret = object_pin_paths(skel, path);
+	ret = pin_paths_set(skel, path, stay);
 	if (ret)
 		rlctl_bpf__destroy(skel);
 	else
@@ -293,7 +384,7 @@ int object_open_pinned(const char *path, const struct rl_instance *info, struct 
 	struct rl_filters filters = {0};
 	int ret = info->program_uses & RL_USE_FILTERS ? filters_read_at(path, &filters) : 0;
 
-	return ret ? ret : open_pinned(path, info, &filters, out);
+	return ret ? ret : open_pinned(path, info, &filters, true, out);
 }
 
 static int loaded(struct rlctl_bpf *skel, struct rlctl_bpf **out)
@@ -319,7 +410,7 @@ int object_load_check(const char *path, const struct rl_instance *info,
 		      const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel = NULL;
-	int ret = open_pinned(path, info, filters, &skel);
+	int ret = open_pinned(path, info, filters, false, &skel);
 
 	if (!ret)
 		ret = loaded(skel, &skel);
@@ -328,74 +419,74 @@ int object_load_check(const char *path, const struct rl_instance *info,
 	return ret;
 }
 
-static int lru_make(const struct instance *instance, int outer, const char *name,
-		    uint32_t value_size, uint32_t entries)
+/* ---- the maps of a policy */
+
+static bool is_missing(const struct instance *instance, enum policy_map map)
 {
-	return inner_make(instance, outer, lru_type(&instance->info), 0, name,
-			  sizeof(struct rl_state_key), value_size, entries);
+	int fd = policy_map_open(instance, map);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT;
 }
 
-static int fleet_maps_make(const struct instance *instance)
+static void logs_note(const struct instance *instance)
 {
-	int ret = inner_make(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
-			     "rlctl_fleet", sizeof(struct rl_state_key),
-			     sizeof(struct rl_fleet_key), instance->info.sources);
+	uint32_t logs = lru_states(&instance->info, RL_LRU_LOGS);
 
-	return ret < 0 ? ret
-		       : inner_make(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF, 0,
-				    "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
+	if (logs < instance->info.sources && !instance->clock_injected)
+		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
+		     "attach with a smaller --log-depth for more",
+		     instance->device, instance->info.log_depth, logs);
+}
+
+/* Makes those of the policy that are missing, and gives all the group: a writer that was killed may
+ * have left one without. */
+static int own_maps_make(const struct instance *instance, uint32_t uses)
+{
+	const struct rl_instance *info = &instance->info;
+	bool lack = false, had_logs = !is_missing(instance, POLICY_MAP_logs);
+	int ret = 0;
+
+	for (int map = 0; map < POLICY_MAP_COUNT; map++)
+		lack |= policy_map_is_used(info, uses, map) && is_missing(instance, map);
+	if (lack)
+		ret = object_maps_make(instance->path, info, uses);
+	for (int map = 0; !ret && map < POLICY_MAP_COUNT; map++)
+		if (policy_map_is_used(info, uses, map))
+			ret = policy_map_share(instance, map);
+	if (!ret && !had_logs && uses & RL_USE_LOGS)
+		logs_note(instance);
+	return ret;
 }
 
 int policy_maps_make(const struct instance *instance, uint32_t uses)
 {
 	const struct rl_instance *info = &instance->info;
-	uint32_t log_size = RL_LOG_SIZE(info->log_depth), logs = lru_states(info, RL_LRU_LOGS);
-	int ret = 0;
+	int ret = uses & RL_USE_BANS ? bans_make(instance) : 0;
 
-	if (uses & RL_USE_BANS)
-		ret = bans_make(instance);
-	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
-		ret = known_filter_make(instance);
-	if (ret >= 0 && uses & RL_USE_PROOF && info->proof == RL_PROOF_SOCKETS)
+	if (!ret && policy_map_is_used(info, uses, POLICY_MAP_peers))
 		ret = peers_make(instance);
-	if (ret >= 0 && instance_asks(info, uses))
+	if (!ret && instance_asks(info, uses))
 		ret = asked_make(instance);
-	if (ret >= 0 && uses & RL_USE_ANSWERS)
+	if (!ret && instance->path[0])
+		ret = own_maps_make(instance, uses);
+	if (!ret && uses & RL_USE_ANSWERS)
 		ret = answers_make(instance);
-	if (ret >= 0 && uses & RL_USE_FLEET)
-		ret = fleet_maps_make(instance);
-	if (ret >= 0 && uses & RL_USE_FLOWS)
-		ret = lru_make(instance, instance->fd.flows, "rlctl_flows", sizeof(struct rl_state),
-			       info->sources);
-	if (ret >= 0 && uses & RL_USE_WINDOWS)
-		ret = lru_make(instance, instance->fd.windows, "rlctl_windows",
-			       sizeof(struct rl_slots), info->sources);
-	if (ret < 0 || !(uses & RL_USE_LOGS))
-		return ret < 0 ? ret : 0;
-	ret = lru_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
-	if (ret > 0 && logs < info->sources && !instance->clock_injected)
-		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
-		     "attach with a smaller --log-depth for more",
-		     instance->device, info->log_depth, logs);
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 void policy_maps_trim(const struct instance *instance, uint32_t uses)
 {
-	const struct {
-		uint32_t use;
-		int outer;
-	} maps[] = {
-		{RL_USE_NEW_SOURCE, instance->fd.known_filter}, {RL_USE_ASKED, instance->fd.asked},
-		{RL_USE_ANSWERS, instance->fd.answers},         {RL_USE_FLOWS, instance->fd.flows},
-		{RL_USE_WINDOWS, instance->fd.windows},         {RL_USE_LOGS, instance->fd.logs},
-	};
+	const uint32_t stay = uses | RL_USE_FLEET;
 
-	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
-		if (!(uses & maps[i].use))
-			inner_drop(instance, maps[i].outer, 0);
-	if (!(uses & RL_USE_PROOF))
-		peers_drop(instance);
+	for (int map = 0; map < POLICY_MAP_COUNT; map++) {
+		if (policy_map_is_used(&instance->info, stay, map))
+			continue;
+		if (map == POLICY_MAP_peers)
+			peers_unfeed(instance);
+		policy_map_drop(instance, map);
+	}
 	if (!(uses & RL_USE_BANS))
 		bans_drop(instance);
 }

@@ -24,7 +24,11 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info,
 				   const struct rl_filters *filters);
 /* How far into a frame its headers may lie. */
 uint32_t object_headers_reach(const struct rl_instance *info);
-int object_pin_paths(struct rlctl_bpf *skel, const char *path);
+/* Makes and pins the maps that are not pinned at path yet, those of the policy as `uses` asks. */
+int object_maps_make(const char *path, const struct rl_instance *info, uint32_t uses);
+/* Gives the maps of a loaded object to an instance without pins; policy_maps_close() closes those
+ * of the policy, and the object the others. */
+int object_maps_take(struct rlctl_bpf *skel, struct instance *out);
 
 /* Opens or loads the program for the instance's hook with the maps pinned at path, and the filters
  * that are noted there. */
@@ -45,7 +49,7 @@ bool object_asks_conntrack(const struct rl_instance *info);
 
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
-/* Drops those that the policy in force does not need: their states are of rules that are gone,
- * whose ids do not come back. Maps with bans of sources in force stay, and those of the fleet,
- * which its agent has open. */
+/* Drops those that neither the policy in force nor a program uses: their states are of rules that
+ * are gone, whose ids do not come back. Maps with bans of sources in force stay, and those of the
+ * fleet, which its agent has open. */
 void policy_maps_trim(const struct instance *instance, uint32_t uses);

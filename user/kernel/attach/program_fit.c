@@ -251,6 +251,17 @@ static void program_narrow(const struct instance *instance, struct rl_instance *
 		     instance->device);
 }
 
+/* The code that its programs have, as far as it is known: the companion may have stayed where the
+ * program could not be replaced. */
+static uint32_t has_code(const struct instance *instance)
+{
+	struct rl_instance info;
+
+	if (instance_info_now(instance, &info))
+		return RL_USE_PROGRAM;
+	return info.program_uses | (info.companion ? RL_USE_ASKED | RL_USE_PROOF : 0);
+}
+
 void policy_settle(const struct instance *instance, const struct compiled *policy)
 {
 	uint32_t uses = policy->header.uses;
@@ -265,9 +276,10 @@ void policy_settle(const struct instance *instance, const struct compiled *polic
 		    (info.companion && !instance_asks(&info, uses)))
 			program_narrow(instance, &info, uses, &there, &wanted);
 	}
-	policy_maps_trim(instance, uses);
-	if (sets_settle(instance, policy->groups))
+	uses |= has_code(instance);
+	if (sets_settle(instance, policy->groups, uses & RL_USE_ANY_SETS))
 		note("%s: the policy is in force, but its sets could not be tidied up: the next "
 		     "change of the policy tries it again",
 		     instance->device);
+	policy_maps_trim(instance, uses);
 }

@@ -26,6 +26,7 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
@@ -97,6 +98,21 @@ static bool pin_agrees(const struct instance *instance, const struct bpf_map *wa
 	       slots_agree(instance, bpf_map__inner_map((struct bpf_map *)wanted), fd);
 }
 
+/* Their number of elements may differ. */
+static bool policy_pin_agrees(const struct instance *instance, enum policy_map map,
+			      const struct bpf_map *wanted)
+{
+	int fd = policy_map_open(instance, map);
+	struct bpf_map_info there;
+	bool agrees = fd == -ENOENT ||
+		      (fd >= 0 && !map_info_read(fd, &there) && map_agrees(wanted, &there) &&
+		       bpf_map__map_flags(wanted) == there.map_flags);
+
+	if (fd >= 0)
+		close(fd);
+	return agrees;
+}
+
 static int layout_check(const struct instance *instance)
 {
 	struct rlctl_bpf *skel = object_open(&instance->info);
@@ -107,6 +123,10 @@ static int layout_check(const struct instance *instance)
 					   -errno);
 #define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
 	INSTANCE_MAPS(PIN_CHECK)
+#undef PIN_CHECK
+#define PIN_CHECK(name, uses) \
+	agree = agree && policy_pin_agrees(instance, POLICY_MAP_##name, skel->maps.name);
+	POLICY_MAPS(PIN_CHECK)
 #undef PIN_CHECK
 	rlctl_bpf__destroy(skel);
 	return agree ? 0 : report_layout(instance->device, instance->info.hook);

@@ -59,9 +59,10 @@ static int entry_give(int folder, const char *name, gid_t group, mode_t mode)
 
 int group_inherit(const char *path, const char *name)
 {
-	struct stat entry;
+	struct stat entry = {0};
 	int ret, folder;
 	gid_t group;
+	mode_t mode;
 
 	ret = group_read(path, &group);
 	if (ret)
@@ -70,9 +71,9 @@ int group_inherit(const char *path, const char *name)
 	if (folder < 0)
 		return folder;
 	ret = fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-	if (!ret)
-		ret = entry_give(folder, name, group,
-				 S_ISDIR(entry.st_mode) ? FOLDER_MODE : PIN_MODE);
+	mode = S_ISDIR(entry.st_mode) ? FOLDER_MODE : PIN_MODE;
+	if (!ret && (entry.st_gid != group || (entry.st_mode & 07777) != mode))
+		ret = entry_give(folder, name, group, mode);
 	close(folder);
 	return ret;
 }

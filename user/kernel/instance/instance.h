@@ -63,6 +63,7 @@ struct instance {
 	bool clock_injected;        /* simulate: time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	struct kept_map *kept; /* KEPT_MAPS entries instead of pins, or NULL */
+	int *policy_maps;      /* descriptors or -1, by enum policy_map, instead of pins; or NULL */
 };
 
 /* Does attach make it? Then its program comes later. */

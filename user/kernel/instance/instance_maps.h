@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of an instance, by pin name. Each is pinned in the directory of the instance. */
+/* The maps of an instance, by pin name. Each is pinned in the directory of the instance: those that
+ * every instance has, and those that are there while the policy uses them (policy_maps.h). */
 #pragma once
 
 #define INSTANCE_MAPS(X)   \
@@ -14,14 +15,7 @@
 	X(spilled)         \
 	X(refusals)        \
 	X(prefix_cache)    \
-	X(known_filter)    \
-	X(asked)           \
-	X(peers)           \
-	X(answers)         \
 	X(pressure)        \
-	X(flows)           \
-	X(windows)         \
-	X(logs)            \
 	X(bans)            \
 	X(ban_seats)       \
 	X(shared)          \
@@ -29,19 +23,14 @@
 	X(leases)          \
 	X(fleet_limits)    \
 	X(fleet_grants)    \
-	X(fleet_keys)      \
-	X(fleet_events)    \
 	X(fleet_session)   \
 	X(reasons)         \
 	X(rule_counters)   \
 	X(counters_chunks) \
 	X(instance)        \
 	X(filters)         \
-	X(sets)            \
 	X(members)         \
-	X(member_layout)   \
 	X(set_groups)      \
-	X(set_counts)      \
 	X(alarms)          \
 	X(alarm_counts)    \
 	X(data_watch)      \
@@ -61,14 +50,32 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 #define INSTANCE_MAP_BIT(name) (1ull << INSTANCE_MAP_##name)
 #define INSTANCE_MAPS_ALL      (~0ull)
 /* That set_session_open() and others of sets.h need. */
-#define INSTANCE_MAPS_SETS                                                                \
-	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(sets) | \
-	 INSTANCE_MAP_BIT(members) | INSTANCE_MAP_BIT(member_layout) |                    \
-	 INSTANCE_MAP_BIT(set_groups) | INSTANCE_MAP_BIT(set_counts))
+#define INSTANCE_MAPS_SETS                                                                   \
+	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(members) | \
+	 INSTANCE_MAP_BIT(set_groups))
 
 /* That alarms_read() of alarms.h needs. */
 #define INSTANCE_MAPS_ALARMS                                                                \
 	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(alarms) | \
 	 INSTANCE_MAP_BIT(alarm_counts))
+
+/* Each with the RL_USE_* of which one has to be used. */
+#define POLICY_MAPS(X)                     \
+	X(known_filter, RL_USE_NEW_SOURCE) \
+	X(asked, RL_USE_ASKED)             \
+	X(peers, RL_USE_PROOF)             \
+	X(answers, RL_USE_ANSWERS)         \
+	X(flows, RL_USE_FLOWS)             \
+	X(windows, RL_USE_WINDOWS)         \
+	X(logs, RL_USE_LOGS)               \
+	X(fleet_keys, RL_USE_FLEET)        \
+	X(fleet_events, RL_USE_FLEET)      \
+	X(sets, RL_USE_ANY_SETS)           \
+	X(member_layout, RL_USE_ANY_SETS)  \
+	X(set_counts, RL_USE_ANY_SETS)
+
+#define POLICY_MAP_ID(name, uses) POLICY_MAP_##name,
+enum policy_map { POLICY_MAPS(POLICY_MAP_ID) POLICY_MAP_COUNT };
+#undef POLICY_MAP_ID
 
 #define INSTANCE_PATH_MAX 256

@@ -18,7 +18,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 
 uint64_t fleet_now_ns(void)
@@ -46,8 +46,8 @@ int fleet_maps_open(const struct instance *instance,
 	int ret;
 
 	maps.generation = instance_generation(instance);
-	maps.keys = inner_open(instance, instance->fd.fleet_keys, 0);
-	maps.events = inner_open(instance, instance->fd.fleet_events, 0);
+	maps.keys = policy_map_open(instance, POLICY_MAP_fleet_keys);
+	maps.events = policy_map_open(instance, POLICY_MAP_fleet_events);
 	if (maps.events >= 0)
 		maps.ring = ring_buffer__new(maps.events, wanted, arg, NULL);
 	ret = maps.events >= 0 && !maps.ring ? -errno : 0;

@@ -332,14 +332,9 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 		int outer;
 		uint32_t slots;
 	} outers[] = {
-		{fd->policy, 1},     {fd->tries, 2},         {fd->extras, 2},
-		{fd->flows, 1},      {fd->windows, 1},       {fd->logs, 1},
-		{fd->fleet_keys, 1}, {fd->fleet_events, 1},  {fd->bans, 1},
-		{fd->ban_seats, 1},  {fd->known_filter, 1},  {fd->asked, 1},
-		{fd->answers, 1},    {fd->rule_index, 2},    {fd->sets, 1},
-		{fd->members, 1},    {fd->member_layout, 1}, {fd->set_groups, 2},
-		{fd->set_counts, 1}, {fd->alarms, 2},        {fd->alarm_counts, 2},
-		{fd->peers, 1},      {fd->guides, 2},
+		{fd->policy, 1},    {fd->tries, 2},        {fd->extras, 2},  {fd->bans, 1},
+		{fd->ban_seats, 1}, {fd->rule_index, 2},   {fd->members, 1}, {fd->set_groups, 2},
+		{fd->alarms, 2},    {fd->alarm_counts, 2}, {fd->guides, 2},
 	};
 	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
 	int ret = 0;
@@ -386,22 +381,4 @@ void inner_tidy(const struct instance *instance)
 	if (has_pins(instance) && !all_slots_read(instance, &ids))
 		strays_unpin(instance, &ids);
 	free(ids.list);
-}
-
-int inner_make(const struct instance *instance, int outer, enum bpf_map_type type, uint32_t flags,
-	       const char *name, uint32_t key_size, uint32_t value_size, uint32_t entries)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
-	int ret, fd = inner_open(instance, outer, 0);
-
-	if (fd >= 0)
-		close(fd);
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	fd = bpf_map_create(type, name, key_size, value_size, entries, &opts);
-	if (fd < 0)
-		return -errno;
-	ret = inner_put(instance, outer, 0, fd);
-	close(fd);
-	return ret ? ret : 1;
 }

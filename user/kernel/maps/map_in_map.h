@@ -17,10 +17,6 @@ void inner_writes_end(struct slot_writes *writes);
 /* This one of two slots gets the inner map of the other as well; its pin stays until both are
  * without it. */
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot);
-/* Creates an inner map in slot 0 unless there is one. Returns 1 if it created one. */
-int inner_make(const struct instance *instance, int outer_fd, enum bpf_map_type type,
-	       uint32_t flags, const char *name, uint32_t key_size, uint32_t value_size,
-	       uint32_t entries);
 /* Fills empty slots from `first` on. */
 #define INNER_ADD_MAX 64
 int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each instance has a pin of the table, and a map of its own names it: so it lives exactly as long
- * as one of them needs it, wherever a process is killed, and detaching one takes it from no other.
+/* Each instance has a pin of the table: so it lives exactly as long as one of them needs it,
+ * wherever a process is killed, and detaching one takes it from no other.
  */
 
 #include "kernel/maps/shared_table.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -18,12 +19,7 @@
 #include "base/lock.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
-#include "kernel/maps/map_in_map.h"
-
-static int outer_of(const struct instance *instance, const struct shared_table *table)
-{
-	return *(const int *)((const char *)&instance->fd + table->outer);
-}
+#include "kernel/maps/policy_maps.h"
 
 /* Simulations and tests have no pins, and the same seed each time. */
 static int seed_draw(const struct instance *instance, void *seed)
@@ -37,19 +33,26 @@ static int seed_draw(const struct instance *instance, void *seed)
 	return 0;
 }
 
+/* Only the seed is written. */
+static int table_seed(const struct instance *instance, const struct shared_table *table, int fd)
+{
+	char *element = mmap(NULL, table->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int ret;
+
+	if (element == MAP_FAILED)
+		return -errno;
+	ret = seed_draw(instance, element + table->seed);
+	munmap(element, table->size);
+	return ret;
+}
+
 static int table_create(const struct instance *instance, const struct shared_table *table)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	char *element = calloc(1, table->size);
-	int ret = element ? seed_draw(instance, element + table->seed) : -ENOMEM, fd = -1;
-	uint32_t zero = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, table->name, sizeof(uint32_t), table->size, 1,
+				&opts);
+	int ret = fd < 0 ? -errno : table_seed(instance, table, fd);
 
-	if (!ret) {
-		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, table->name, sizeof(zero), table->size, 1,
-				    &opts);
-		ret = fd < 0 || bpf_map_update_elem(fd, &zero, element, BPF_ANY) ? -errno : 0;
-	}
-	free(element);
 	if (!ret)
 		return fd;
 	if (fd >= 0)
@@ -59,14 +62,13 @@ static int table_create(const struct instance *instance, const struct shared_tab
 
 int shared_table_open(const struct instance *instance, const struct shared_table *table)
 {
-	return inner_open(instance, outer_of(instance, table), 0);
+	return policy_map_open(instance, table->map);
 }
 
 int shared_table_open_at(const char *path, const char *device, const struct shared_table *table)
 {
-	uint64_t maps = 1ull << table->in | INSTANCE_MAP_BIT(instance);
 	struct instance other;
-	int fd = instance_open_maps(path, device, true, maps, &other);
+	int fd = instance_open_maps(path, device, true, INSTANCE_MAP_BIT(instance), &other);
 
 	if (fd)
 		return -ENOENT;
@@ -114,7 +116,7 @@ static int others_table(const char *path, const char *device, void *arg)
 
 static int table_put(const struct instance *instance, const struct shared_table *table, int fd)
 {
-	int ret = fd < 0 ? fd : inner_put(instance, outer_of(instance, table), 0, fd);
+	int ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -134,14 +136,14 @@ static int shared_make(const struct instance *instance, const struct shared_tabl
 	return ret;
 }
 
+/* A simulation or test has it from the program, without a seed. */
 int shared_table_make(const struct instance *instance, const struct shared_table *table)
 {
-	int fd = shared_table_open(instance, table);
+	int fd = shared_table_open(instance, table), ret = fd < 0 ? fd : 0;
 
+	if (!ret && !instance->path[0])
+		ret = table_seed(instance, table, fd);
 	if (fd >= 0)
 		close(fd);
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	return instance->path[0] ? shared_make(instance, table)
-				 : table_put(instance, table, table_create(instance, table));
+	return ret == -ENOENT && instance->path[0] ? shared_make(instance, table) : ret;
 }

@@ -11,17 +11,15 @@
 #include "kernel/instance/instance.h"
 
 struct shared_table {
-	const char *name;     /* of the table in the kernel */
-	enum instance_map in; /* the map of an instance that names it */
-	size_t outer;         /* where that is in struct instance_maps */
-	size_t size, seed;    /* the element's, and where its seed of two words is */
+	enum policy_map map; /* of each instance */
+	const char *name;
+	size_t size, seed; /* the element's, and where its seed of two words is */
 };
 
-#define SHARED_TABLE(name_, map, type)                                              \
-	{                                                                           \
-		.name = (name_), .in = INSTANCE_MAP_##map,                          \
-		.outer = offsetof(struct instance_maps, map), .size = sizeof(type), \
-		.seed = offsetof(type, seed)                                        \
+#define SHARED_TABLE(name_, type)                                                \
+	{                                                                        \
+		.map = POLICY_MAP_##name_, .name = #name_, .size = sizeof(type), \
+		.seed = offsetof(type, seed),                                    \
 	}
 
 /* Gives the instance that of the others, else a new one, unless it has one. Call with the writers'

@@ -173,13 +173,18 @@ int report_write_error(const struct instance *instance, int error)
 	return error;
 }
 
-int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
-			 const struct policy *next)
+int policy_program_ready(const struct instance *instance, const struct compiled *compiled)
 {
 	int ret = policy_maps_make(instance, compiled->header.uses);
 
-	if (!ret)
-		ret = comments_write(instance, next);
+	return ret ? report_write_error(instance, ret) : program_widen(instance, compiled);
+}
+
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
+			 const struct policy *next)
+{
+	int ret = comments_write(instance, next);
+
 	if (!ret)
 		ret = rules_write(instance, compiled);
 	return ret ? ret : slots_prepare(instance, compiled);
@@ -205,7 +210,7 @@ void policy_write_undo(const struct instance *instance)
 static int compiled_put(const struct instance *instance, const struct compiled *compiled,
 			const struct policy *next)
 {
-	int ret = program_widen(instance, compiled);
+	int ret = policy_program_ready(instance, compiled);
 
 	if (ret)
 		return ret;

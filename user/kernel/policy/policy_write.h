@@ -23,8 +23,11 @@ int instance_policy_check(const struct instance *instance, struct policy *next,
 /* Replaces the header. Returns when no packet still uses the previous one. Silent. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
 
-/* Writes the rules to the half that packets do not read, and their comments, and creates the maps
- * that they need. Silent. */
+/* Before a policy comes into force: makes the maps that it needs, and the program fit it. Reports.
+ */
+int policy_program_ready(const struct instance *instance, const struct compiled *compiled);
+
+/* Writes the rules to the half that packets do not read, and their comments. Silent. */
 int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
 			 const struct policy *next);
 

@@ -131,7 +131,7 @@ static int change_compile(struct change *change, struct policy *current)
 static int change_put(struct change *change)
 {
 	const struct instance *instance = change->instance;
-	int ret = program_widen(instance, &change->compiled);
+	int ret = policy_program_ready(instance, &change->compiled);
 
 	if (ret)
 		return ret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Constants of the answers that the program sends itself, and the map that holds their rate and the
- * device's addresses, created when a policy first uses `over challenge` or `over truncate`. */
+/* Constants of the answers that the program sends itself, and the device's addresses in the map
+ * that holds their rate. */
 
 #include "kernel/proof/answers.h"
 
@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "compile/numbers.h"
 #include "kernel/device/device_stack.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "rlctl.skel.h"
 
 /* Answers at once: of a second's. The batches of all CPUs are half of that. */
@@ -143,7 +143,7 @@ static int addresses_write(const struct instance *instance, int fd)
 
 bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN])
 {
-	int fd = inner_open(instance, instance->fd.answers, 0), missed = -1;
+	int fd = policy_map_open(instance, POLICY_MAP_answers), missed = -1;
 	uint32_t index = RL_ANSWERS_ADDRESSES;
 	struct device_stack stack;
 	struct rl_answers own;
@@ -161,33 +161,12 @@ bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN])
 	return missed >= 0;
 }
 
-/* ---- the map */
-
-static int answers_create(const struct instance *instance)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
-	int ret, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_answers", sizeof(uint32_t),
-				     sizeof(struct rl_answers),
-				     RL_ANSWERS_CPUS + instance->info.possible_cpus, &opts);
-
-	if (fd < 0)
-		return -errno;
-	ret = addresses_write(instance, fd);
-	if (!ret)
-		ret = inner_put(instance, instance->fd.answers, 0, fd);
-	close(fd);
-	return ret;
-}
-
 int answers_make(const struct instance *instance)
 {
-	int fd = inner_open(instance, instance->fd.answers, 0), ret;
+	int fd = policy_map_open(instance, POLICY_MAP_answers);
+	int ret = fd < 0 ? fd : addresses_write(instance, fd);
 
-	if (fd == -ENOENT)
-		return answers_create(instance);
-	if (fd < 0)
-		return fd;
-	ret = addresses_write(instance, fd);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }

@@ -13,7 +13,7 @@ struct rlctl_bpf;
 
 /* Sets the program's constants, before it is loaded. */
 void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info);
-/* Makes the map unless there is one, and writes the addresses as they are now. */
+/* Writes the addresses as they are now. Silent but where there are too many. */
 int answers_make(const struct instance *instance);
 /* Has the device, or one on top of it, an address that is not written? That is one of them. Silent.
  */

@@ -7,7 +7,7 @@
 
 #include "kernel/maps/shared_table.h"
 
-static const struct shared_table asked = SHARED_TABLE("rlctl_asked", asked, struct rl_asked);
+static const struct shared_table asked = SHARED_TABLE(asked, struct rl_asked);
 
 bool asked_is_there(const char *path, const char *device)
 {

@@ -32,13 +32,12 @@
 #include "base/privilege.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "kernel/maps/map_in_map.h"
 #include "kernel/maps/shared_table.h"
 #include "kernel/proof/cgroup.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "peers.skel.h"
 
-static const struct shared_table kind = SHARED_TABLE("rlctl_peers", peers, struct rl_peers);
+static const struct shared_table kind = SHARED_TABLE(peers, struct rl_peers);
 
 /* The filter of an instance, mapped. */
 struct filter {
@@ -380,11 +379,10 @@ int peers_make(const struct instance *instance)
 }
 
 /* The links go first: those of another filter must not be taken for those of the next. */
-void peers_drop(const struct instance *instance)
+void peers_unfeed(const struct instance *instance)
 {
 	if (instance->path[0])
 		links_unpin(instance->path);
-	inner_drop(instance, instance->fd.peers, 0);
 }
 
 int peers_fed(const struct instance *instance)

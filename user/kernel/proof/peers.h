@@ -10,8 +10,8 @@
 /* Makes it and has it fed, unless it is. 0 also where it cannot be fed. Silent. Call with the
  * writers' lock. */
 int peers_make(const struct instance *instance);
-/* The instance needs it no more. Silent. */
-void peers_drop(const struct instance *instance);
+/* The instance needs it no more, and is to have its map no longer. Silent. */
+void peers_unfeed(const struct instance *instance);
 
 /* 1: it is fed. 0: it is not. -ENOENT: the instance has none. Another negative errno: that could
  * not be read. */

@@ -20,11 +20,12 @@
 #include "kernel/device/cpus.h"
 #include "kernel/instance/change.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/header_in_force.h"
 
 int sets_read(const struct instance *instance, struct rl_set out[RL_SETS_MAX])
 {
-	int fd = inner_open(instance, instance->fd.sets, 0), ret = 0;
+	int fd = policy_map_open(instance, POLICY_MAP_sets), ret = 0;
 
 	memset(out, 0, RL_SETS_MAX * sizeof(*out));
 	if (fd < 0)
@@ -120,13 +121,13 @@ static int session_open(struct set_session *session)
 
 	if (ret)
 		return ret;
-	session->sets_fd = inner_open(instance, instance->fd.sets, 0);
+	session->sets_fd = policy_map_open(instance, POLICY_MAP_sets);
 	if (session->sets_fd < 0)
 		return session->sets_fd;
 	session->members_fd = inner_open(instance, instance->fd.members, 0);
 	if (session->members_fd < 0)
 		return session->members_fd;
-	session->layout_fd = inner_open(instance, instance->fd.member_layout, 0);
+	session->layout_fd = policy_map_open(instance, POLICY_MAP_member_layout);
 	if (session->layout_fd < 0)
 		return session->layout_fd;
 	return session->writes ? session_begin(session) : layout_copy(session);
@@ -256,7 +257,7 @@ int set_session_find(const struct set_session *session, const char *name)
 
 int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out)
 {
-	int fd = inner_open(instance, instance->fd.set_counts, 0), ret;
+	int fd = policy_map_open(instance, POLICY_MAP_set_counts), ret;
 
 	if (fd < 0)
 		return fd;
@@ -267,7 +268,7 @@ int set_matched(const struct instance *instance, uint32_t set, struct rl_amount 
 
 int set_matched_clear(const struct instance *instance, uint32_t set)
 {
-	int fd = inner_open(instance, instance->fd.set_counts, 0), cpus = cpus_possible(), ret;
+	int fd = policy_map_open(instance, POLICY_MAP_set_counts), cpus = cpus_possible(), ret;
 	struct rl_amount *zero;
 
 	if (fd < 0)

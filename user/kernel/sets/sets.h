@@ -20,8 +20,10 @@ int set_groups_read(const struct instance *instance, struct compiled *out);
 int sets_write(const struct instance *instance, const struct compiled *compiled);
 
 /* Once a policy is in force: notes what it says of its sets. The sets of no policy are forgotten
- * with their members; without any set the maps are dropped. */
-int sets_settle(const struct instance *instance, const struct rl_set_groups *in_force);
+ * with their members. in_force: NULL without any set; then the members go, unless the maps that
+ * belong to them stay. */
+int sets_settle(const struct instance *instance, const struct rl_set_groups *in_force,
+		bool maps_stay);
 
 /* ---- members */
 

@@ -11,6 +11,7 @@
 
 #include "base/message.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/sets/sets.h"
 
 /* ---- reading */
@@ -100,27 +101,11 @@ static int pages_make(const struct instance *instance, uint32_t pages)
 	return ret;
 }
 
-static int maps_make(const struct instance *instance, uint32_t pages)
-{
-	int ret = inner_make(instance, instance->fd.sets, BPF_MAP_TYPE_ARRAY, 0, "rlctl_sets",
-			     sizeof(uint32_t), sizeof(struct rl_set), RL_SETS_MAX);
-
-	if (ret >= 0)
-		ret = inner_make(instance, instance->fd.member_layout, BPF_MAP_TYPE_ARRAY,
-				 BPF_F_MMAPABLE, "rlctl_layout", sizeof(uint32_t),
-				 sizeof(struct rl_member_layout), 1);
-	if (ret >= 0)
-		ret = inner_make(instance, instance->fd.set_counts, BPF_MAP_TYPE_PERCPU_ARRAY, 0,
-				 "rlctl_setcounts", sizeof(uint32_t), sizeof(struct rl_amount),
-				 RL_SETS_MAX);
-	return ret < 0 ? ret : pages_make(instance, pages);
-}
-
 /* The elements whose names or capacities differ from the policy's. */
 static int sets_note(const struct instance *instance, const struct rl_set_groups *groups,
 		     struct rl_set *sets, bool in_force)
 {
-	int fd = inner_open(instance, instance->fd.sets, 0), ret = fd < 0 ? fd : 0;
+	int fd = policy_map_open(instance, POLICY_MAP_sets), ret = fd < 0 ? fd : 0;
 
 	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++) {
 		const struct rl_set_words *words = &groups->words[i];
@@ -162,7 +147,7 @@ int sets_write(const struct instance *instance, const struct compiled *compiled)
 		return 0;
 	ret = sets_read(instance, sets);
 	if (!ret)
-		ret = maps_make(instance, pages_wanted(compiled->groups, sets));
+		ret = pages_make(instance, pages_wanted(compiled->groups, sets));
 	if (!ret)
 		ret = sets_note(instance, compiled->groups, sets, false);
 	return ret ? ret : groups_write(instance, compiled);
@@ -202,24 +187,18 @@ static bool has_others(const struct rl_set *sets, const struct rl_set_groups *in
 	return false;
 }
 
-static void maps_drop(const struct instance *instance)
+int sets_settle(const struct instance *instance, const struct rl_set_groups *in_force,
+		bool maps_stay)
 {
-	const int outer[] = {instance->fd.members, instance->fd.member_layout, instance->fd.sets,
-			     instance->fd.set_counts};
-
-	for (size_t i = 0; i < sizeof(outer) / sizeof(outer[0]); i++)
-		inner_drop(instance, outer[i], 0);
-}
-
-int sets_settle(const struct instance *instance, const struct rl_set_groups *in_force)
-{
+	static const struct rl_set_groups none;
 	struct rl_set sets[RL_SETS_MAX];
 	int ret;
 
-	if (!in_force) {
-		maps_drop(instance);
+	if (!in_force && !maps_stay) {
+		inner_drop(instance, instance->fd.members, 0);
 		return 0;
 	}
+	in_force = in_force ? in_force : &none;
 	ret = sets_read(instance, sets);
 	if (!ret)
 		ret = sets_note(instance, in_force, sets, true);

@@ -11,7 +11,7 @@
 
 #include "base/message.h"
 #include "kernel/maps/hot_table.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
 
@@ -48,7 +48,7 @@ static int state_forget(struct search *s, const struct hot_table *table,
 		return hot_forget(table, &numbers, &entry->key);
 	ret = map_forget(search_map_open(s->instance, entry->rule), entry);
 	if (!ret && entry->rule->limit.fleet)
-		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
+		ret = map_forget(policy_map_open(s->instance, POLICY_MAP_fleet_keys), entry);
 	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
 		/* after the state, from which a packet would restore it */
 		ret = hot_forget(table, &numbers, &entry->key);

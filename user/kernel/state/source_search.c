@@ -13,7 +13,7 @@
 #include "algorithm/key_parts.h"
 #include "base/units.h"
 #include "compile/numbers.h"
-#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 
 void search_begin(struct search *s)
@@ -212,11 +212,11 @@ int search_map_open(const struct instance *instance, const struct rule *rule)
 	int fd;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
-		return inner_open(instance, instance->fd.windows, 0);
+		return policy_map_open(instance, POLICY_MAP_windows);
 	if (limit->algorithm == RL_SLIDING_LOG)
-		return inner_open(instance, instance->fd.logs, 0);
+		return policy_map_open(instance, POLICY_MAP_logs);
 	if (parts_are_long(key_parts(limit)))
-		return inner_open(instance, instance->fd.flows, 0);
+		return policy_map_open(instance, POLICY_MAP_flows);
 	fd = dup(instance->fd.sources);
 	return fd < 0 ? -errno : fd;
 }

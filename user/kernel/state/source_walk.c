@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
 
 #define CHUNK 4096u
@@ -43,9 +44,10 @@ static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size
 	return ret;
 }
 
-static int inner_walk(struct search *s, int outer, size_t value_size, int parts, walk_fn *found)
+/* A map that may not be there; fd: as it was opened. */
+static int opened_walk(struct search *s, int fd, size_t value_size, int parts, walk_fn *found)
 {
-	int fd = inner_open(s->instance, outer, 0), ret;
+	int ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -56,24 +58,28 @@ static int inner_walk(struct search *s, int outer, size_t value_size, int parts,
 
 int states_walk(struct search *s)
 {
-	const struct instance_maps *fd = &s->instance->fd;
+	const struct {
+		enum policy_map map;
+		size_t value_size;
+	} others[] = {
+		{POLICY_MAP_flows, sizeof(struct rl_state)},
+		{POLICY_MAP_windows, sizeof(struct rl_slots)},
+		{POLICY_MAP_logs, RL_LOG_SIZE(s->instance->info.log_depth)},
+	};
 	int parts = search_parts(s);
-	int ret = map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts,
+	int ret = map_walk(s, s->instance->fd.sources, RL_SHORT_KEY, sizeof(struct rl_state), parts,
 			   search_state);
 
-	if (!ret)
-		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts, search_state);
-	if (!ret)
-		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts, search_state);
-	if (ret)
-		return ret;
-	return inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts,
-			  search_state);
+	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
+		ret = opened_walk(s, policy_map_open(s->instance, others[i].map),
+				  others[i].value_size, parts, search_state);
+	return ret;
 }
 
 int bans_walk(struct search *s, walk_fn *found)
 {
-	return inner_walk(s, s->instance->fd.bans, sizeof(struct rl_ban), 1, found);
+	return opened_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
+			   sizeof(struct rl_ban), 1, found);
 }
 
 int shared_walk(struct search *s)

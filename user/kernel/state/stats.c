@@ -24,6 +24,7 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/policy_read.h"
 #include "policy/policy.h"
@@ -188,6 +189,18 @@ static int memory_add(const struct instance *instance, int fd, struct instance_s
 	return ret;
 }
 
+static int policy_memory_add(const struct instance *instance, enum policy_map map,
+			     struct instance_status *out)
+{
+	int fd = policy_map_open(instance, map), ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = one_memory_add(instance, fd, out);
+	close(fd);
+	return ret;
+}
+
 static int sources_used(const struct instance *instance, uint64_t *out)
 {
 	struct hot_table table;
@@ -246,6 +259,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 #define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
+	for (int map = 0; !ret && map < POLICY_MAP_COUNT; map++)
+		ret = policy_memory_add(instance, map, &status);
 	if (!ret)
 		ret = comments_memory_add(instance, &status.memory_bytes);
 	if (ret) {

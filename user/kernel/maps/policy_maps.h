@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Maps that are there while the policy uses them. They are plain maps of the program, which has the
+ * code for them only then (RL_USE_PROGRAM): each is made before the program that has it is loaded,
+ * and its pin, of the same name, stays as long as a program may have it. A reader opens one on
+ * access, because a policy may bring or end it at any time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/instance/instance.h"
+#include "rlctl_abi.h"
+
+/* Does an instance have this map, while what it uses (RL_USE_*, of its program or of its policy) is
+ * this? */
+bool policy_map_is_used(const struct rl_instance *info, uint32_t uses, enum policy_map map);
+
+/* -ENOENT: it is not there, or is new and a reader may not open it yet; -ESTALE: the instance was
+ * detached. */
+int policy_map_open(const struct instance *instance, enum policy_map map);
+/* Takes what the map was created as, which becomes its pin; the descriptor stays the caller's. */
+int policy_map_put(const struct instance *instance, enum policy_map map, int fd);
+/* Those of an instance without pins. */
+void policy_maps_close(const struct instance *instance);
+/* Gives a new pin the group that may read the instance. */
+int policy_map_share(const struct instance *instance, enum policy_map map);
+void policy_map_drop(const struct instance *instance, enum policy_map map);
