@@ -56,7 +56,7 @@ maps_of_sets() {
 	local pin
 	for pin in "$(ns_pins B)"/veth-B-xdp/*; do
 		bpftool -j map show pinned "$pin" 2>/dev/null | jq -r '.name // ""'
-	done | grep -cE '^rlctl_(members|layout|sets|setc|setg)'
+	done | grep -cE '^(rlctl_(members|setg)|sets$|member_layout$|set_counts$)'
 }
 
 test_no_maps() {
