@@ -54,8 +54,9 @@ static uint64_t cpu_bytes(const struct rl_instance *info, const struct bpf_objec
 
 	bpf_object__for_each_map(map, object)
 	{
-		bytes += map_cpu_bytes(info, bpf_map__type(map), bpf_map__value_size(map),
-				       bpf_map__max_entries(map));
+		if (bpf_map__autocreate(map))
+			bytes += map_cpu_bytes(info, bpf_map__type(map), bpf_map__value_size(map),
+					       bpf_map__max_entries(map));
 	}
 	return bytes;
 }

@@ -16,9 +16,9 @@
 #include "compile/compiled.h"
 #include "kernel/attach/object_bytes.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/lru.h"
-#include "kernel/instance/pins.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filter_image.h"
 #include "kernel/policy/filters.h"
@@ -469,7 +469,7 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = peers_make(instance);
 	if (!ret && instance_asks(info, uses))
 		ret = asked_make(instance);
-	if (!ret && instance->path[0])
+	if (!ret && has_pins(instance))
 		ret = own_maps_make(instance, uses);
 	if (!ret && uses & RL_USE_ANSWERS)
 		ret = answers_make(instance);

@@ -22,12 +22,6 @@
 #include "kernel/report.h"
 #include "kernel/sets/sets.h"
 
-/* Simulations and tests have none; the program is loaded with all that their policies use. */
-static bool has_pins(const struct instance *instance)
-{
-	return instance->path[0];
-}
-
 static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)
 {
 	int ret = instance_info_now(instance, info);

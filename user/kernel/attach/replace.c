@@ -28,7 +28,6 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/peers.h"

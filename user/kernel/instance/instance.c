@@ -123,7 +123,7 @@ int instance_info_now(const struct instance *instance, struct rl_instance *out)
 {
 	uint32_t zero = 0;
 
-	if (instance->path[0])
+	if (has_pins(instance))
 		return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
 	*out = instance->info; /* simulations and tests have no others */
 	return 0;

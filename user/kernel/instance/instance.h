@@ -66,6 +66,12 @@ struct instance {
 	int *policy_maps;      /* descriptors or -1, by enum policy_map, instead of pins; or NULL */
 };
 
+/* Simulations and tests have none; their program is loaded with all that their policies use. */
+static inline bool has_pins(const struct instance *instance)
+{
+	return instance->path[0];
+}
+
 /* Does attach make it? Then its program comes later. */
 static inline bool is_being_made(const struct instance *instance)
 {

@@ -36,12 +36,6 @@ static void pin_name(uint32_t id, char out[32])
 	snprintf(out, 32, PIN_PREFIX "%" PRIu32, id);
 }
 
-/* Simulations and tests have none. */
-static bool has_pins(const struct instance *instance)
-{
-	return instance->path[0];
-}
-
 /* ---- instances without pins */
 
 static struct kept_map *kept_find(const struct instance *instance, uint32_t id)

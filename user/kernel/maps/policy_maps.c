@@ -37,12 +37,6 @@ bool policy_map_is_used(const struct rl_instance *info, uint32_t uses, enum poli
 	}
 }
 
-/* Simulations and tests have none. */
-static bool has_pins(const struct instance *instance)
-{
-	return instance->path[0];
-}
-
 static int copy_of(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -80,7 +74,9 @@ int policy_map_put(const struct instance *instance, enum policy_map map, int fd)
 		return instance->policy_maps[map] < 0 ? instance->policy_maps[map] : 0;
 	}
 	pin_path(instance, map, path);
-	ret = bpf_obj_pin(fd, path) ? -errno : group_inherit(instance->path, maps[map].name);
+	if (bpf_obj_pin(fd, path))
+		return -errno;
+	ret = policy_map_share(instance, map);
 	if (ret)
 		unlink(path);
 	return ret;

@@ -26,7 +26,7 @@ static int seed_draw(const struct instance *instance, void *seed)
 {
 	size_t size = sizeof(instance->info.hot_seed);
 
-	if (!instance->path[0])
+	if (!has_pins(instance))
 		memcpy(seed, instance->info.hot_seed, size);
 	else if (getrandom(seed, size, 0) != (ssize_t)size)
 		return -errno;
@@ -141,9 +141,9 @@ int shared_table_make(const struct instance *instance, const struct shared_table
 {
 	int fd = shared_table_open(instance, table), ret = fd < 0 ? fd : 0;
 
-	if (!ret && !instance->path[0])
+	if (!ret && !has_pins(instance))
 		ret = table_seed(instance, table, fd);
 	if (fd >= 0)
 		close(fd);
-	return ret == -ENOENT && instance->path[0] ? shared_make(instance, table) : ret;
+	return ret == -ENOENT && has_pins(instance) ? shared_make(instance, table) : ret;
 }

@@ -30,7 +30,7 @@ static bool has_comments(const struct policy *policy)
 /* Instances without pins, as of simulations, have no comments. */
 static int map_open(const struct instance *instance, bool write)
 {
-	return instance->path[0] ? pin_open_at(instance->path, PIN, write) : -ENOENT;
+	return has_pins(instance) ? pin_open_at(instance->path, PIN, write) : -ENOENT;
 }
 
 static struct rl_comment_key key_of(uint32_t id)
@@ -96,7 +96,7 @@ static void map_remove(const struct instance *instance)
 	char path[INSTANCE_PATH_MAX + 16];
 
 	pin_path(instance, path);
-	if (instance->path[0])
+	if (has_pins(instance))
 		unlink(path);
 }
 
@@ -134,7 +134,7 @@ int comments_write(const struct instance *instance, const struct policy *next)
 {
 	int fd, ret = 0;
 
-	if (!instance->path[0] || !has_comments(next))
+	if (!has_pins(instance) || !has_comments(next))
 		return 0;
 	fd = map_make(instance);
 	if (fd < 0)

@@ -367,7 +367,7 @@ int peers_make(const struct instance *instance)
 	struct filter filter;
 	int ret = shared_table_make(instance, &kind);
 
-	if (ret || !instance->path[0])
+	if (ret || !has_pins(instance))
 		return ret;
 	ret = filter_open(instance, &filter);
 	if (ret)
@@ -381,7 +381,7 @@ int peers_make(const struct instance *instance)
 /* The links go first: those of another filter must not be taken for those of the next. */
 void peers_unfeed(const struct instance *instance)
 {
-	if (instance->path[0])
+	if (has_pins(instance))
 		links_unpin(instance->path);
 }
 
