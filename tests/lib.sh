@@ -256,10 +256,10 @@ has() {
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
 
-# eventually SECONDS CMD…: CMD succeeds within that time, the most that an idle machine needs; a busy one is
-# given three times as much. Only its last output is shown.
+# eventually SECONDS CMD…: CMD succeeds within that time, the most that an idle machine needs; a busy one, which may stand
+# still for a quarter of a minute, is given ten times as much. Only its last output is shown.
 eventually() {
-	local end=$((SECONDS + 3 * $1)) asked=0
+	local end=$((SECONDS + 10 * $1)) asked=0
 	shift
 	until "$@" >"$TMP/eventually" 2>&1; do
 		[[ $SECONDS -lt $end ]] || _say "$(<"$TMP/eventually")"$'\n'"still fails: $*" || return

@@ -185,10 +185,11 @@ test_mass_expiry() {
 test_full() {
 	bouncer_stop && cs decisions delete --all && bouncer_configure 'set = small' && decide 4h 10.91.0.0 900 &&
 		bouncer_start && is "$(count small)" 900 && decide 4h 10.92.0.0 300 && eventually 10 prints 1000 count small &&
-		eventually 5 grep -q 'set small is full: 200 of 1200 members are not in it' "$TMP/said" &&
+		eventually 5 says 'set small is full: 200 of 1200 members are not in it' &&
 		ban 10.77.0.7 1h && sleep 2 && cs decisions delete --range 10.91.0.0/22 --contained && eventually 20 prints 301 count small &&
-		eventually 5 grep -q 'set small has room for all again' "$TMP/said"
+		eventually 5 says 'set small has room for all again'
 }
+says() { grep -q "$1" "$TMP/said" || _say "the bouncer says: $(<"$TMP/said")"; }
 
 # The same where the whole list is read at the start.
 test_full_at_start() {
