@@ -42,7 +42,7 @@ declare -A WORDS=(
 	[attach]='attach veth-B --sources 1024' [detach]='detach veth-B' [status]=status ['rule add']='rule add 192.0.2.1 deny'
 	['rule del']='rule del any limit 9/second' ['rule get']='rule get 192.0.2.1' ['rule list']='rule list'
 	[explain]='explain 192.0.2.1 udp'
-	['rule flush']='rule flush' [apply]="apply $TMP/policy" [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
+	['rule flush']='rule flush' [apply]="apply $TMP/policy" [undo]=undo [ban]='ban 192.0.2.1' [unban]='unban 192.0.2.8' [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
 	[events]=events
 	[simulate]="simulate $TMP/policy $TMP/pcap" [suggest]="suggest --capture $TMP/pcap" ['source show']='source show 10.77.0.1'
@@ -67,6 +67,8 @@ begin() {
 	else
 		rl B apply "$TMP/policy"
 	fi
+	[[ $1 != unban ]] || rl B ban 192.0.2.8 -q
+	[[ $1 != undo ]] || { rl B apply - <<<'rule any udp limit 9/second burst 9' && rl B apply "$TMP/policy"; }
 	[[ $1 != 'set test' ]] || rl B set add bad 192.0.2.1 -q
 }
 

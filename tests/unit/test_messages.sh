@@ -64,8 +64,9 @@ if capable true 2>/dev/null; then
 	rows command <<END
 2 frobnicate => unknown verb 'frobnicate' (\`rlctl help\` lists the verbs)
 2 atach lo => unknown verb 'atach' (did you mean attach?)
-2 deny 192.0.2.1 => unknown verb 'deny': write \`rlctl rule add ADDRESS deny for 1h\`
-2 unban 192.0.2.1 => unknown verb 'unban': write \`rlctl rule del ADDRESS deny\`
+2 deny 192.0.2.1 => unknown verb 'deny': write \`rlctl ban ADDRESS\`
+2 unblock 192.0.2.1 => unknown verb 'unblock': write \`rlctl unban ADDRESS\`
+2 rollback => unknown verb 'rollback': write \`rlctl undo\`
 2 stop => unknown verb 'stop': write \`rlctl detach DEV\`
 2 restart => unknown verb 'restart': write \`rlctl apply FILE\`
 2 log => unknown verb 'log': write \`rlctl events\`

@@ -186,6 +186,9 @@ int cmd_rule_flush(const struct command *command);
 int cmd_apply(const struct command *command);
 int cmd_confirm(const struct command *command);
 int cmd_diff(const struct command *command);
+int cmd_undo(const struct command *command);
+int cmd_ban(const struct command *command);
+int cmd_unban(const struct command *command);
 int cmd_doctor(const struct command *command);
 int cmd_policies(const struct command *command);
 int cmd_save(const struct command *command);
@@ -225,6 +228,16 @@ int rules_file_change(const struct command *command, bool adds); /* cmd_rule_fil
 /* `apply` of a file that was read. 0, < 0 or EXIT_USAGE; reports. */
 int policy_file_apply(const struct command *command,
 		      const struct policy_file *file); /* cmd_apply.c */
+/* The same on the command's one instance; the replaced policy is kept, and that with the number
+ * `drop` no longer (replaced.h). */
+int policy_file_apply_one(const struct command *command, const struct policy_file *file,
+			  unsigned int drop);
+
+/* Prints what changes if one policy takes the place of another: lines with - and +, or a document.
+ */
+void policies_diff_print(const struct command *command, const struct instance *instance,
+			 const struct policy *from, const struct policy *to,
+			 const struct policy_context *ctx); /* cmd_diff.c */
 
 /* ---- cmd_try.c */
 
@@ -363,6 +376,8 @@ const char *policy_descriptor_load(int fd, const char *name, struct policy_file 
 /* The same. 0 or -1; reports. */
 int policy_descriptor_read(int fd, const char *name, struct policy_file *out);
 void policy_file_clear(struct policy_file *file);
+/* The lines of the policy, as `show` prints them; the caller frees them. Exits if out of memory. */
+char *policy_text(const struct policy *policy, const struct policy_context *ctx, size_t *size);
 
 /* Parses its rules. 0 or -1; reports the place of an error, and prints a note for each rule that a
  * later one replaces. */

@@ -90,7 +90,8 @@ size_t policy_alarms_diff(const struct policy *from, const struct policy *to, al
 	while (named_next(named_alarms(from), named_alarms(to), &at, &left, &right)) {
 		if (left && right && same_alarm(left, right))
 			continue;
-		tell(left, right, arg);
+		if (tell)
+			tell(left, right, arg);
 		count++;
 	}
 	return count;

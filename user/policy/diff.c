@@ -33,7 +33,8 @@ size_t policy_diff(const struct policy *from, const struct policy *to, policy_di
 		j += !!right;
 		if (left && right && same_rule(left, right))
 			continue;
-		tell(left, right, arg);
+		if (tell)
+			tell(left, right, arg);
 		count++;
 	}
 	return count;

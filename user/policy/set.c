@@ -101,7 +101,8 @@ size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_
 	while (named_next(named_sets(from), named_sets(to), &at, &left, &right)) {
 		if (left && right && same_set(left, right))
 			continue;
-		tell(left, right, arg);
+		if (tell)
+			tell(left, right, arg);
 		count++;
 	}
 	return count;

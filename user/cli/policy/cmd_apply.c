@@ -12,6 +12,7 @@
 #include "cli/guard/guard.h"
 #include "cli/guard/surroundings.h"
 #include "cli/output/output.h"
+#include "cli/policy/replaced.h"
 #include "cli/sets/set_each.h"
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
@@ -23,7 +24,9 @@
 #include "kernel/report.h"
 #include "kernel/sets/set_live.h"
 #include "kernel/sets/set_load.h"
+#include "policy/alarm.h"
 #include "policy/policy.h"
+#include "policy/set.h"
 
 static void say_count(const struct policy *policy)
 {
@@ -128,27 +131,25 @@ struct apply {
 	const struct target *target;
 	const struct policy_file *file;
 	struct guard guard;
-	uint64_t try_ns; /* 0: no trial */
+	uint64_t try_ns;   /* 0: no trial */
+	unsigned int drop; /* of the policies that are kept */
+	struct policy current;
 };
 
 static int policy_guard(struct apply *apply, const struct instance *instance,
 			const struct policy *next, const struct policy_context *ctx)
 {
-	struct policy current = {0};
 	struct set_live sets;
 	int rc;
 
 	if (!guard_wanted(&apply->guard) && next->count)
 		return 0;
-	rc = instance_policy_read(instance, &current);
 	set_live_open(instance, &sets);
-	if (!rc && !next->count)
-		rc = guard_empty(&apply->guard, current.count, apply->file->name);
+	rc = next->count ? 0 : guard_empty(&apply->guard, apply->current.count, apply->file->name);
 	if (!rc)
-		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current, next,
-				    &sets.members);
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx,
+				    &apply->current, next, &sets.members);
 	set_live_close(&sets);
-	policy_clear(&current);
 	return rc;
 }
 
@@ -166,6 +167,20 @@ static int policy_put_in_force(const struct apply *apply, struct instance *insta
 	return instance_policy_write(instance, policy, true, &apply->file->source);
 }
 
+static bool policies_differ(const struct policy *a, const struct policy *b)
+{
+	return policy_sets_diff(a, b, NULL, NULL) || policy_alarms_diff(a, b, NULL, NULL) ||
+	       policy_diff(a, b, NULL, NULL);
+}
+
+/* Keeps the policy that was replaced, unless it is the same. */
+static void current_keep(const struct apply *apply, const struct instance *instance,
+			 const struct policy *next, const struct policy_context *ctx)
+{
+	if (apply->command->phase != PHASE_CHECK && policies_differ(&apply->current, next))
+		replaced_keep(instance, &apply->current, ctx, apply->drop);
+}
+
 /* 0, below 0, or GUARD_ASKS. */
 static int apply_file(struct apply *apply, struct policy *policy)
 {
@@ -176,14 +191,19 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	if (rc)
 		return rc;
 	policy_clear(policy);
+	policy_clear(&apply->current);
 	instance_context(&instance, &ctx);
 	rc = policy_file_parse(apply->file, &ctx, policy);
+	if (!rc)
+		rc = instance_policy_read(&instance, &apply->current);
 	if (!rc)
 		rc = policy_guard(apply, &instance, policy, &ctx);
 	if (!rc)
 		policy_warnings_note(&apply->file->source, policy, &ctx);
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
+	if (!rc)
+		current_keep(apply, &instance, policy, &ctx);
 	if (!rc && apply->command->phase != PHASE_CHECK)
 		surroundings_note(instance.device, &instance.info, policy);
 	instance_close(&instance);
@@ -202,26 +222,21 @@ static int apply_guarded(struct apply *apply, struct policy *policy)
 	return rc ? rc : apply_file(apply, policy);
 }
 
-/* The file is read once, for all instances. */
-struct input {
-	const struct policy_file *file;
-	uint64_t try_ns;
-};
-
-static int apply_run(const struct command *command, void *arg)
+int policy_file_apply_one(const struct command *command, const struct policy_file *file,
+			  unsigned int drop)
 {
-	const struct input *input = arg;
-	struct apply apply = {.command = command,
-			      .target = &command->target,
-			      .file = input->file,
-			      .try_ns = input->try_ns};
+	struct apply apply = {
+		.command = command, .target = &command->target, .file = file, .drop = drop};
 	struct policy policy = {0};
-	int rc;
+	int rc = try_get(command, &apply.try_ns);
 
+	if (rc)
+		return rc;
 	if (apply.try_ns && command->phase != PHASE_ALONE)
-		return wrong("apply: --try takes only one device: apply to one after the other");
+		return wrong("%s: --try takes only one device: name one after the other",
+			     command->verb->name);
 	if (option_given(command, OPTION_CHECK)) {
-		rc = check_file(&command->target, input->file, &policy);
+		rc = check_file(&command->target, file, &policy);
 	} else {
 		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
 		apply.guard.agreed = command->phase == PHASE_CHANGE;
@@ -230,37 +245,36 @@ static int apply_run(const struct command *command, void *arg)
 			say_count(&policy);
 		guard_clear(&apply.guard);
 	}
+	policy_clear(&apply.current);
 	policy_clear(&policy);
 	return rc;
 }
 
-static int input_apply(const struct command *command, struct input *input)
+static int apply_run(const struct command *command, void *arg)
 {
-	return option_given(command, OPTION_CHECK) ? targets_check(command, apply_run, input)
-						   : targets_change(command, apply_run, input);
+	return policy_file_apply_one(command, arg, REPLACED_MAX);
 }
 
 int policy_file_apply(const struct command *command, const struct policy_file *file)
 {
-	struct input input = {.file = file};
-	int rc = try_get(command, &input.try_ns);
-
-	return rc ? rc : input_apply(command, &input);
+	return option_given(command, OPTION_CHECK)
+		       ? targets_check(command, apply_run, (void *)file)
+		       : targets_change(command, apply_run, (void *)file);
 }
 
 int cmd_apply(const struct command *command)
 {
 	struct policy_file file;
-	struct input input = {.file = &file};
-	int rc = try_get(command, &input.try_ns);
+	uint64_t try_ns;
+	int rc = try_get(command, &try_ns);
 
-	if (!rc && input.try_ns && option_given(command, OPTION_CHECK))
+	if (!rc && try_ns && option_given(command, OPTION_CHECK))
 		return wrong("apply: --check and --try exclude each other: leave one out");
 	if (!rc)
 		rc = policy_file_read(command->words[0], &file);
 	if (rc)
 		return rc;
-	rc = input_apply(command, &input);
+	rc = policy_file_apply(command, &file);
 	policy_file_clear(&file);
 	return rc;
 }

@@ -18,6 +18,7 @@
 #include "cli/guard/surroundings.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
+#include "cli/policy/replaced.h"
 #include "compile/compile.h"
 #include "compile/numbers.h"
 #include "kernel/attach/trial_record.h"
@@ -150,11 +151,6 @@ void rules_print(const struct command *command, const struct session *session,
 
 /* ---- add, del, flush ---- */
 
-/* Changes the rules of the prefix that `words` names, in session->policy. 0, an error, which is
- * reported, or CHANGE_NONE. */
-#define CHANGE_NONE 3
-typedef int (*change_fn)(struct session *session, const struct rule *words);
-
 /* The rules that may decide for an address, before and after a change of one prefix. */
 struct around {
 	const struct session *session;
@@ -223,7 +219,7 @@ static void added_note(const struct session *session, const struct rule *rule)
 }
 
 struct change {
-	change_fn make;
+	rule_change_fn make;
 	bool selects; /* the words are a selector */
 	struct guard guard;
 };
@@ -270,6 +266,13 @@ static int change_guarded(const struct command *command, void *arg)
 	return rc;
 }
 
+int rule_change(const struct command *command, rule_change_fn make, bool selects)
+{
+	struct change change = {.make = make, .selects = selects};
+
+	return targets_change(command, change_guarded, &change);
+}
+
 static int rule_put(struct session *session, const struct rule *words)
 {
 	if (policy_put(&session->policy, words))
@@ -279,11 +282,9 @@ static int rule_put(struct session *session, const struct rule *words)
 
 int cmd_rule_add(const struct command *command)
 {
-	struct change change = {.make = rule_put};
-
 	if (option_given(command, OPTION_FILE))
 		return rules_file_change(command, true);
-	return targets_change(command, change_guarded, &change);
+	return rule_change(command, rule_put, false);
 }
 
 /* Reports that no rule is selected, and lists those of the same prefix. */
@@ -320,19 +321,19 @@ static int rule_remove_if_exists(struct session *session, const struct rule *wor
 
 int cmd_rule_del(const struct command *command)
 {
-	bool if_exists = option_given(command, OPTION_IF_EXISTS);
-	struct change change = {.make = if_exists ? rule_remove_if_exists : rule_remove,
-				.selects = true};
-
 	if (option_given(command, OPTION_FILE))
 		return rules_file_change(command, false);
-	return targets_change(command, change_guarded, &change);
+	return rule_change(command,
+			   option_given(command, OPTION_IF_EXISTS) ? rule_remove_if_exists
+								   : rule_remove,
+			   true);
 }
 
 /* The sets stay, with their members, and the alarms. */
 static int flush(const struct command *command, void *arg)
 {
 	struct policy current = {0}, empty = {0};
+	struct policy_context ctx;
 	struct instance instance;
 	int rc = instance_open(&command->target, true, &instance);
 
@@ -346,6 +347,10 @@ static int flush(const struct command *command, void *arg)
 		rc = command->phase == PHASE_CHECK
 			     ? trial_refuse(&instance)
 			     : instance_policy_write(&instance, &empty, false, NULL);
+	if (!rc && command->phase != PHASE_CHECK && current.count) {
+		instance_context(&instance, &ctx);
+		replaced_keep(&instance, &current, &ctx, REPLACED_MAX);
+	}
 	policy_clear(&current);
 	policy_clear(&empty);
 	instance_close(&instance);

@@ -105,25 +105,6 @@ static bool loses_text(const char *text, size_t size, const void *arg)
 	return loses;
 }
 
-static void line_write(const char *line, void *file)
-{
-	fprintf(file, "%s\n", line);
-}
-
-static char *policy_text(const struct policy *policy, const struct policy_context *ctx,
-			 size_t *size)
-{
-	char *text = NULL;
-	FILE *file = open_memstream(&text, size);
-
-	if (!file)
-		out_of_memory();
-	policy_lines(policy, ctx, line_write, file);
-	if (fclose(file))
-		out_of_memory();
-	return text;
-}
-
 static void saved_print(const struct command *command, const struct instance *instance,
 			const char *path, size_t rules, bool backup)
 {

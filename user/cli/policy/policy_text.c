@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The text of a policy: reads the whole of an open file. */
+/* The text of a policy: of an open file, or as it is printed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "base/message.h"
 #include "cli/cmd.h"
+#include "cli/output/output.h"
 
 #define FILE_MAX_BYTES (1ull << 30)
 
@@ -76,4 +77,22 @@ void policy_file_clear(struct policy_file *file)
 	free(file->text);
 	free(file->found);
 	memset(file, 0, sizeof(*file));
+}
+
+static void line_write(const char *line, void *file)
+{
+	fprintf(file, "%s\n", line);
+}
+
+char *policy_text(const struct policy *policy, const struct policy_context *ctx, size_t *size)
+{
+	char *text = NULL;
+	FILE *file = open_memstream(&text, size);
+
+	if (!file)
+		out_of_memory();
+	policy_lines(policy, ctx, line_write, file);
+	if (fclose(file))
+		out_of_memory();
+	return text;
 }

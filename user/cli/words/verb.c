@@ -75,14 +75,14 @@ static const char *intent_find(const char *word)
 	static const struct {
 		const char *words, *instead; /* between spaces */
 	} intents[] = {
-		{" ban block deny drop reject ", "rule add ADDRESS deny for 1h"},
-		{" unban unblock ", "rule del ADDRESS deny"},
+		{" block deny drop reject ", "ban ADDRESS"},
+		{" unblock ", "unban ADDRESS"},
 		{" allow accept permit whitelist ", "rule add ADDRESS allow"},
 		{" limit throttle ", "rule add any limit 1000/second"},
 		{" start on enable load ", "attach DEV"},
 		{" stop off disable unload ", "detach DEV"},
 		{" restart reload ", "apply FILE"},
-		{" undo rollback revert ", "apply FILE"},
+		{" rollback revert ", "undo"},
 		{" log logs history drops ", "events"},
 		{" bans list ", "source list"},
 		{" report ", "simulate --report FILE"},

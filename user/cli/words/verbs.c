@@ -72,6 +72,21 @@ const struct verb all_verbs[] = {
 		.texts = {{OPTION_HOOK, "only instances at this hook", NULL}},
 	},
 	{
+		VERB("ban", "ADDRESS ... [for DURATION]",
+		     "Deny addresses or prefixes for a time; default 1h", cmd_ban),
+		WORDS(1, -1),
+		WRITES_POLICY,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
+	},
+	{
+		VERB("unban", "ADDRESS ...",
+		     "Delete what denies addresses: rules, members of sets, bans by limits",
+		     cmd_unban),
+		WORDS(1, -1),
+		WRITES_POLICY,
+		.options = OPTIONS_INSTANCE,
+	},
+	{
 		VERB("rule add", "PREFIX [MATCH] ACTION",
 		     "Add a rule, or replace the one with the same prefix and match", cmd_rule_add),
 		WORDS(1, -1),
@@ -188,6 +203,14 @@ const struct verb all_verbs[] = {
 		WRITES_POLICY,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
 		.needs_none = OPTION_BIT(CHECK),
+	},
+	{
+		VERB("undo", "[N]",
+		     "Apply again the policy that apply replaced, or the one N before", cmd_undo),
+		WORDS(0, 1),
+		WRITES_POLICY,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
+		.texts = {{OPTION_CHECK, "only show what would change", NULL}},
 	},
 	{
 		VERB("diff", "POLICY|-", "Show what apply would change", cmd_diff),

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl ban and unban, for somebody in a hurry: a rule `ADDRESS deny for 1h`, and the end of
+ * whatever denies the address. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "cli/policy/cmd_rule.h"
+#include "kernel/attach/trial_record.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/policy/prefix_write.h"
+#include "kernel/sets/set_live.h"
+#include "kernel/state/source.h"
+#include "policy/decide.h"
+#include "policy/member.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+#define BAN_USUAL "1h"
+
+/* `ADDRESS deny`, without a condition. */
+static bool is_plain_deny(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_DENY && !rule->match.flags && !rule->extra;
+}
+
+/* The address or prefix as a rule's, and its text. 0 or EXIT_USAGE; reports. */
+static int prefix_get(const char *verb, const char *word, struct rule *out)
+{
+	char canonical[PREFIX_TEXT_MAX];
+
+	*out = (struct rule){.kind = PREFIX_ADDR};
+	switch (prefix_parse(word, out->addr, &out->len, canonical)) {
+	case WORD_OK:
+		return 0;
+	case WORD_MAPPED:
+		return wrong("%s: '%s' is an IPv4-mapped IPv6 address: write %s", verb, word,
+			     canonical);
+	default:
+		return wrong("%s: invalid address '%s': use for example 203.0.113.7 or "
+			     "2001:db8::/48",
+			     verb, word);
+	}
+}
+
+/* ---- ban */
+
+/* The denial that is there stays if it lasts longer. */
+static int ban_put(struct session *session, const struct rule *words)
+{
+	char text[RULE_TEXT_MAX];
+
+	policy_for_each (&session->policy, rule) {
+		if (rule_compare(rule, words) != 0)
+			continue;
+		rule_format(text, rule, &session->ctx);
+		if (rule->action == RL_ACTION_ALLOW)
+			return fail("%s: the rule '%s' is there: delete it first: `rlctl rule del "
+				    "%s`",
+				    session->instance.device, text, text);
+		if (!rule->for_ns || rule->for_ns >= words->for_ns) {
+			note("%s: the rule '%s' stays", session->instance.device, text);
+			return CHANGE_NONE;
+		}
+	}
+	if (policy_put(&session->policy, words))
+		out_of_memory();
+	return 0;
+}
+
+static int ban_one(const struct command *command, char *address, char *duration)
+{
+	char *words[] = {address, "deny", "for", duration};
+	struct command one = *command;
+	int rc;
+
+	one.words = words;
+	one.word_count = sizeof(words) / sizeof(words[0]);
+	rc = rule_change(&one, ban_put, false);
+	if (!rc)
+		note("%s is denied; `rlctl unban %s` ends that", address, address);
+	return rc;
+}
+
+int cmd_ban(const struct command *command)
+{
+	int count = command->word_count, addresses = count;
+	char *duration = BAN_USUAL;
+	struct rule prefix;
+	uint64_t ns;
+	int rc = 0;
+
+	if (count >= 2 && !strcmp(command->words[count - 2], "for")) {
+		duration = command->words[count - 1];
+		addresses -= 2;
+		if (duration_parse(duration, &ns))
+			return wrong("ban: invalid time '%s': use for example 30m, 1h or 2d",
+				     duration);
+	}
+	if (!addresses)
+		return wrong("ban: missing address: `rlctl ban ADDRESS for %s`", duration);
+	for (int i = 0; !rc && i < addresses; i++)
+		rc = prefix_get("ban", command->words[i], &prefix);
+	for (int i = 0; !rc && i < addresses; i++)
+		rc = ban_one(command, command->words[i], duration);
+	return rc;
+}
+
+/* ---- unban */
+
+/* An address, and what denied it on an instance. */
+struct unban {
+	struct session *session; /* with the whole policy */
+	const struct rule *prefix;
+	struct json_object *rules, *sets; /* texts of rules, names of sets */
+	size_t bans;
+};
+
+static int rules_unban(struct unban *unban)
+{
+	const struct session *session = unban->session;
+	struct policy before = {0}, after = {0};
+	char text[RULE_TEXT_MAX];
+	int rc = instance_prefix_read(&session->instance, unban->prefix, &before);
+
+	policy_for_each (&before, rule) {
+		if (!is_plain_deny(rule)) {
+			rules_append(&after, rule);
+			continue;
+		}
+		rule_format(text, rule, &session->ctx);
+		json_append(unban->rules, json_object_new_string(text));
+	}
+	if (!rc && after.count < before.count)
+		rc = instance_prefix_write(&session->instance, unban->prefix, &after);
+	policy_clear(&before);
+	policy_clear(&after);
+	return rc;
+}
+
+static int members_unban(struct unban *unban)
+{
+	const struct session *session = unban->session;
+	struct member member = {.len = unban->prefix->len};
+	struct set_session sets;
+	int closed, rc = 0;
+
+	if (!session->policy.set_count)
+		return 0;
+	rc = set_session_open(&session->instance, true, &sets);
+	if (rc)
+		return rc;
+	memcpy(member.addr, unban->prefix->addr, sizeof(member.addr));
+	policy_for_each (&session->policy, rule) {
+		struct member_result result = {0};
+		int set = rule->kind == PREFIX_SET && is_plain_deny(rule)
+				  ? set_session_find(&sets, rule->set)
+				  : -ENOENT;
+
+		if (rc || set < 0)
+			continue;
+		rc = member_table_delete(&sets.table, (uint32_t)set, &member, 1, &result);
+		if (rc)
+			fail("%s: %s: deleting its member failed: %s", session->instance.device,
+			     rule->set, strerror(-rc));
+		if (result.deleted)
+			json_append(unban->sets, json_object_new_string(rule->set));
+	}
+	closed = set_session_close(&sets);
+	return rc ? rc : closed;
+}
+
+/* Bans by limits, and not the states of the others. */
+static int bans_forgive(struct unban *unban)
+{
+	const struct session *session = unban->session;
+	struct source_entry *entries = NULL;
+	size_t count = 0;
+	int rc;
+
+	if (unban->prefix->len != 128)
+		return 0;
+	rc = instance_source_read(&session->instance, &session->policy, unban->prefix->addr,
+				  &entries, &count);
+	for (size_t i = 0; !rc && i < count; i++)
+		if (entries[i].ban_ns)
+			entries[unban->bans++] = entries[i];
+	if (!rc && unban->bans)
+		rc = instance_source_forgive(&session->instance, entries, unban->bans);
+	free(entries);
+	return rc;
+}
+
+/* The first rule that denies whatever the address sends. False: there is none. */
+static bool still_denied(const struct session *session, const struct rule *prefix,
+			 char out[RULE_TEXT_MAX])
+{
+	struct policy near = {0}, found = {0};
+	struct asked asked = {.by_dest = session->ctx.by_dest};
+	struct set_live sets;
+	bool denied = false;
+
+	set_live_open(&session->instance, &sets);
+	memcpy(asked.addr, prefix->addr, sizeof(asked.addr));
+	asked.members = &sets.members;
+	if (!instance_address_read(&session->instance, asked.addr, &near) &&
+	    rules_decide(&near, &asked, &found))
+		out_of_memory();
+	policy_for_each (&found, rule) {
+		denied = denied || is_plain_deny(rule);
+		if (is_plain_deny(rule)) {
+			rule_format(out, rule, &session->ctx);
+			break;
+		}
+	}
+	policy_clear(&near);
+	policy_clear(&found);
+	set_live_close(&sets);
+	return denied;
+}
+
+static void texts_note(const char *device, const char *address, const char *before,
+		       struct json_object *texts, const char *after)
+{
+	for (size_t i = 0; i < json_object_array_length(texts); i++)
+		note("%s: %s: %s%s%s", device, address, before,
+		     json_object_get_string(json_object_array_get_idx(texts, i)), after);
+}
+
+/* Reports what was deleted. 0, or -1 if nothing was, or the address is denied still. */
+static int unban_report(const struct command *command, const struct unban *unban,
+			const char *address)
+{
+	const char *device = unban->session->instance.device;
+	size_t count = json_object_array_length(unban->rules) +
+		       json_object_array_length(unban->sets) + unban->bans;
+	char still[RULE_TEXT_MAX];
+	bool denied = still_denied(unban->session, unban->prefix, still);
+	struct json_object *document;
+
+	if (output_json) {
+		document = json_instance(&unban->session->instance);
+		json_put(document, "address", json_object_new_string(address));
+		json_put(document, "rules", json_object_get(unban->rules));
+		json_put(document, "sets", json_object_get(unban->sets));
+		json_put(document, "bans", json_object_new_uint64(unban->bans));
+		if (denied)
+			json_put(document, "denied_by", json_object_new_string(still));
+		document_print(command, document);
+	} else {
+		texts_note(device, address, "deleted the rule '", unban->rules, "'");
+		texts_note(device, address, "deleted from the set ", unban->sets, "");
+		if (unban->bans)
+			note("%s: %s: forgot %zu ban%s of limits", device, address, unban->bans,
+			     unban->bans == 1 ? "" : "s");
+	}
+	if (denied)
+		return fail("%s: %s is still denied, by '%s': `rlctl rule get %s` shows why",
+			    device, address, still, address);
+	return count ? 0
+		     : fail("%s: no rule, set or limit denies everything from %s: `rlctl rule get "
+			    "%s` shows its rules",
+			    device, address, address);
+}
+
+static int unban_one(const struct command *command, struct session *session, const char *address)
+{
+	struct rule prefix;
+	struct unban unban = {.session = session,
+			      .prefix = &prefix,
+			      .rules = json_object_new_array(),
+			      .sets = json_object_new_array()};
+	int rc = prefix_get("unban", address, &prefix);
+
+	if (!rc)
+		rc = rules_unban(&unban);
+	if (!rc)
+		rc = members_unban(&unban);
+	if (!rc)
+		rc = bans_forgive(&unban);
+	if (!rc)
+		rc = unban_report(command, &unban, address);
+	json_object_put(unban.rules);
+	json_object_put(unban.sets);
+	return rc;
+}
+
+/* All addresses, also behind one that was not denied. */
+static int unban_run(const struct command *command, void *arg)
+{
+	struct session session;
+	int rc = session_open(command, true, &session);
+
+	(void)arg;
+	if (rc)
+		return rc;
+	rc = trial_refuse(&session.instance);
+	if (!rc)
+		rc = instance_policy_read(&session.instance, &session.policy);
+	if (!rc && command->phase != PHASE_CHECK)
+		for (int i = 0; i < command->word_count; i++)
+			rc = unban_one(command, &session, command->words[i]) ? -1 : rc;
+	session_close(&session);
+	return rc;
+}
+
+int cmd_unban(const struct command *command)
+{
+	struct rule prefix;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < command->word_count; i++)
+		rc = prefix_get("unban", command->words[i], &prefix);
+	return rc ? rc : targets_change(command, unban_run, NULL);
+}
