@@ -207,17 +207,6 @@ static __always_inline __u32 place_connected(struct bpf_sock *sk)
 	return place_of(&a);
 }
 
-/* A place to give up: not the one that is connected. */
-static __always_inline __u32 place_choose(struct noted *noted, __u32 connected)
-{
-	__u32 i = noted->next;
-
-	if (is_place(noted->places[i % PLACES], connected))
-		i++;
-	noted->next = i + 1;
-	return i % PLACES;
-}
-
 static __always_inline bool is_noted(struct noted *noted, __u32 place)
 {
 	for (__u32 i = 0; i < PLACES; i++) {
@@ -245,7 +234,7 @@ static __always_inline void any_replace(union address *a, struct bpf_sock *sk)
 static __always_inline void udp_add(struct bpf_sock *sk, union address *a)
 {
 	struct noted *noted;
-	__u32 place, i;
+	__u32 place, connected, i;
 
 	any_replace(a, sk);
 	place = place_of(a);
@@ -255,8 +244,13 @@ static __always_inline void udp_add(struct bpf_sock *sk, union address *a)
 	place = place_add(place);
 	if (!noted)
 		return; /* no memory: it stays */
-	i = place_choose(noted, place_connected(sk));
-	place_remove(__sync_lock_test_and_set(&noted->places[i], place));
+	/* A place to give up: not the one that is connected. */
+	connected = place_connected(sk);
+	i = noted->next;
+	if (is_place(noted->places[i % PLACES], connected))
+		i++;
+	noted->next = i + 1;
+	place_remove(__sync_lock_test_and_set(&noted->places[i % PLACES], place));
 }
 
 SEC("cgroup/connect4")

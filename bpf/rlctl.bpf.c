@@ -150,19 +150,14 @@ static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
 	return !(uses & RL_USE_STRANGERS) || p->proof >= PROOF_STRANGER;
 }
 
-/* The bytes that rules with `payload` compare: rules are classified without the packet itself. */
-static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d,
-					 const struct rl_policy_header *header)
-{
-	if (matches_payload)
-		skb ? skb_payload_copy(ctx, &d->p, header) : xdp_payload_copy(ctx, &d->p, header);
-}
-
 /* The sets that its addresses are in, and the filters that hold. */
 static __always_inline void facts_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
 {
-	payload_keep(ctx, skb, d, header);
+	/* The bytes that rules with `payload` compare: rules are classified without the packet
+	 * itself. */
+	if (matches_payload)
+		skb ? skb_payload_copy(ctx, &d->p, header) : xdp_payload_copy(ctx, &d->p, header);
 	if (walks_sets)
 		sets_find(d, header);
 	if (runs_filters)

@@ -9,27 +9,21 @@
 #include "proof/asked.h"
 #include "packet/skb_parse.h"
 
-static __always_inline void echo_note(struct __sk_buff *skb, const struct packet *p)
-{
-	struct icmp_header icmp;
-
-	if (skb_load(skb, p->transport, &icmp, sizeof(icmp)) ||
-	    !is_echo(p, &icmp, ECHO_REQUEST, ECHO_REQUEST_ICMP6))
-		return;
-	asked_put_sent(p, echo_identifier(&icmp), 0, 0);
-}
-
 SEC("tc")
 int rlctl_sent(struct __sk_buff *skb)
 {
+	struct icmp_header icmp;
 	struct packet p = {};
 
 	if (skb->ingress_ifindex || skb_parse_headers(skb, &p) != PARSE_IP)
 		return TC_ACT_UNSPEC;
-	if (is_icmp(&p) && !(p.flags & PACKET_LATER))
-		echo_note(skb, &p);
-	else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS)
+	if (is_icmp(&p) && !(p.flags & PACKET_LATER)) {
+		if (!skb_load(skb, p.transport, &icmp, sizeof(icmp)) &&
+		    is_echo(&p, &icmp, ECHO_REQUEST, ECHO_REQUEST_ICMP6))
+			asked_put_sent(&p, echo_identifier(&icmp), 0, 0);
+	} else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS) {
 		asked_put_sent(&p, p.sport, p.dport, p.sport);
+	}
 	return TC_ACT_UNSPEC;
 }
 

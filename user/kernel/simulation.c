@@ -117,18 +117,6 @@ static uint32_t uses_of(const struct simulation *s, const struct rl_filters *fil
 	return uses;
 }
 
-static void object_choose(struct rlctl_bpf *skel, bool in_turn)
-{
-	skel->rodata->clock_injected = true;
-	skel->rodata->frames_are_captured = true;
-	skel->rodata->frames_in_pieces = true; /* as long as the capture says */
-	skel->rodata->simulated_in_turn = in_turn;
-	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
-	bpf_program__set_autoload(skel->progs.rlctl_simulate, true);
-	bpf_map__set_autocreate(skel->maps.simulated, true);
-	bpf_map__set_autocreate(skel->maps.simulate_again, true);
-}
-
 static int skeleton_load(struct simulation *s, const struct rl_filters *filters, bool in_turn)
 {
 	int ret;
@@ -136,7 +124,14 @@ static int skeleton_load(struct simulation *s, const struct rl_filters *filters,
 	s->skel = object_open_with(&s->instance.info, filters);
 	if (!s->skel)
 		return -errno;
-	object_choose(s->skel, in_turn);
+	s->skel->rodata->clock_injected = true;
+	s->skel->rodata->frames_are_captured = true;
+	s->skel->rodata->frames_in_pieces = true; /* as long as the capture says */
+	s->skel->rodata->simulated_in_turn = in_turn;
+	bpf_program__set_autoload(s->skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(s->skel->progs.rlctl_simulate, true);
+	bpf_map__set_autocreate(s->skel->maps.simulated, true);
+	bpf_map__set_autocreate(s->skel->maps.simulate_again, true);
 	ret = rlctl_bpf__load(s->skel);
 	if (!ret)
 		return 0;
@@ -145,21 +140,12 @@ static int skeleton_load(struct simulation *s, const struct rl_filters *filters,
 	return ret;
 }
 
-static int again_put(struct simulation *s)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.simulate_again), &zero, &s->program_fd,
-				   BPF_ANY)
-		       ? -errno
-		       : 0;
-}
-
 /* Not every kernel has tail calls beside functions: those of arm64 since 6.0, and none without JIT.
  * Without them a run takes one packet. */
 static int object_load(struct simulation *s)
 {
 	struct rl_filters filters;
+	uint32_t zero = 0;
 	int ret;
 
 	filters_of(s->policy, &filters);
@@ -171,8 +157,9 @@ static int object_load(struct simulation *s)
 		return ret;
 	ret = object_maps_take(s->skel, &s->instance);
 	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_simulate);
-	if (!ret)
-		ret = again_put(s);
+	if (!ret && bpf_map_update_elem(bpf_map__fd(s->skel->maps.simulate_again), &zero,
+					&s->program_fd, BPF_ANY))
+		ret = -errno;
 	return ret ? ret : filters_write(&s->instance, &filters);
 }
 
@@ -355,15 +342,6 @@ int simulation_restart(struct simulation *s, uint64_t now_ns)
 	return expiry_begin(s, now_ns);
 }
 
-/* A frame without Ethernet header. */
-static void headless_count(struct simulation *s, const struct captured *packet,
-			   struct simulated *out)
-{
-	s->headless.packets++;
-	s->headless.bytes += packet->bytes;
-	*out = (struct simulated){.reason = RL_REASON_MALFORMED, .counter_id = RL_WATCH_ANY};
-}
-
 /* Runs the next packets of the batch, one or more. `data`: the frame of the test run. */
 static int batch_advance(struct simulation *s, const void *data, uint32_t size)
 {
@@ -427,17 +405,6 @@ static uint32_t batch_fill(struct rl_simulated_batch *batch, const struct captur
 	return n;
 }
 
-/* A packet that cannot be in a batch of several. */
-static int large_run(struct simulation *s, const struct captured *packet)
-{
-	s->batch->packets[0] = (struct rl_simulated){
-		.time_ns = packet->time_ns,
-		.bytes = packet->bytes,
-	};
-	s->batch->count = 1;
-	return batch_run(s, packet->data, packet->size < RUN_BYTES ? packet->size : RUN_BYTES);
-}
-
 /* Runs the first packets, as many as can be together. Returns how many they are, or -1. */
 static int packets_run(struct simulation *s, const struct captured *packets, size_t count,
 		       struct simulated *out)
@@ -446,12 +413,22 @@ static int packets_run(struct simulation *s, const struct captured *packets, siz
 	uint32_t filled = batch_fill(s->batch, packets, count);
 	int ret = 0;
 
-	if (filled)
+	if (filled) {
 		ret = batch_run(s, frame, sizeof(frame));
-	else if (packets->size >= ETH_HLEN)
-		ret = large_run(s, packets);
-	else
-		headless_count(s, packets, out);
+	} else if (packets->size >= ETH_HLEN) { /* it cannot be in a batch of several */
+		s->batch->packets[0] = (struct rl_simulated){
+			.time_ns = packets->time_ns,
+			.bytes = packets->bytes,
+		};
+		s->batch->count = 1;
+		ret = batch_run(s, packets->data,
+				packets->size < RUN_BYTES ? packets->size : RUN_BYTES);
+	} else { /* a frame without Ethernet header */
+		s->headless.packets++;
+		s->headless.bytes += packets->bytes;
+		*out = (struct simulated){.reason = RL_REASON_MALFORMED,
+					  .counter_id = RL_WATCH_ANY};
+	}
 	if (ret)
 		return -1;
 	batch_results(s->batch, out);

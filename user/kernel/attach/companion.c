@@ -79,15 +79,6 @@ static int map_settle(const char *path, const struct rl_instance *info, struct b
 	return bpf_map__set_value_size(map, RL_HEADERS_SIZE(object_headers_reach(info)));
 }
 
-static void constants_set(struct sent_bpf *skel, const struct rl_instance *info)
-{
-	skel->rodata->frames_have_ethernet = !info->raw_ip;
-	skel->rodata->frames_have_outer = info->outer_ip;
-	skel->rodata->headers_reach = object_headers_reach(info);
-	skel->rodata->clock_tick_ns = info->tick_ns;
-	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
-}
-
 /* NULL with errno. */
 static struct sent_bpf *program_load(const struct instance *instance,
 				     const struct rl_instance *info)
@@ -98,7 +89,11 @@ static struct sent_bpf *program_load(const struct instance *instance,
 
 	if (!skel)
 		return NULL;
-	constants_set(skel, info);
+	skel->rodata->frames_have_ethernet = !info->raw_ip;
+	skel->rodata->frames_have_outer = info->outer_ip;
+	skel->rodata->headers_reach = object_headers_reach(info);
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	bpf_object__for_each_map(map, skel->obj) ret = ret ?: map_settle(instance->path, info, map);
 	if (!ret)
 		ret = sent_bpf__load(skel);

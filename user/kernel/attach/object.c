@@ -98,16 +98,6 @@ static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
 	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
 }
 
-static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info)
-{
-	uint32_t size = counters_value_size(info);
-
-	skel->rodata->counters_cpus = info->possible_cpus;
-	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
-	bpf_map__set_value_size(skel->maps.rule_counters, size);
-	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
-}
-
 /* The maps of the policies, as they are created where one needs them. */
 static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
@@ -232,18 +222,10 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	return object_open_with(info, NULL);
 }
 
-/* The one of the hook; simulation.c loads another in its place, and makes its maps. */
-static void program_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
-{
-	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
-	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
-	bpf_map__set_autocreate(skel->maps.simulated, false);
-	bpf_map__set_autocreate(skel->maps.simulate_again, false);
-}
-
 struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel = skeleton_open(info, filters);
+	uint32_t counters;
 
 	if (!skel)
 		return NULL;
@@ -254,7 +236,11 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
-	program_choose(skel, info);
+	/* The program of the hook; simulation.c loads another in its place, and makes its maps. */
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
+	bpf_map__set_autocreate(skel->maps.simulated, false);
+	bpf_map__set_autocreate(skel->maps.simulate_again, false);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	skel->rodata->hot_seed[0] = info->hot_seed[0];
@@ -272,7 +258,11 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.leases, info->slots);
-	counters_size(skel, info);
+	counters = counters_value_size(info);
+	skel->rodata->counters_cpus = info->possible_cpus;
+	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
+	bpf_map__set_value_size(skel->maps.rule_counters, counters);
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), counters);
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;

@@ -67,46 +67,31 @@ static bool has_filters(const struct rl_filters *filters, const struct rl_filter
 	return true;
 }
 
-static bool has_all(const struct fit *fit, const struct fit *wanted)
-{
-	return !(wanted->uses & ~fit->uses) && has_filters(&fit->filters, &wanted->filters);
-}
-
-/* The filters are noted between the two notes of uses: a kill leaves those of the policy in force
- * noted, perhaps with others. */
-static int change_note(const struct instance *instance, struct rl_instance *info,
-		       const struct fit *before, const struct fit *wanted)
-{
-	int ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
-
-	return ret ? ret : filters_write(instance, &wanted->filters);
-}
-
-/* A replacement that failed may have put the new program there all the same. Where that lacks what
- * the old one has, the note stays what both have. */
-static void change_undo(const struct instance *instance, struct rl_instance *info, uint32_t noted,
-			const struct fit *before, const struct fit *wanted)
-{
-	filters_write(instance, &before->filters);
-	if (has_all(wanted, before))
-		uses_note(instance, info, noted);
-}
-
 /* Replaces the program by the one that is wanted. */
 static int program_change(const struct instance *instance, struct rl_instance *info,
 			  const struct fit *before, const struct fit *wanted)
 {
 	uint32_t noted = info->program_uses, old, new;
 	struct instance next = *instance;
-	int ret = change_note(instance, info, before, wanted);
+	int ret;
 
+	/* The filters are noted between the two notes of uses: a kill leaves those of the policy in
+	 * force noted, perhaps with others. */
+	ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
+	if (!ret)
+		ret = filters_write(instance, &wanted->filters);
 	if (ret)
 		return report_change_error(instance, ret);
 	next.info = *info;
 	next.info.program_uses = wanted->uses;
 	ret = program_swap(&next, &old, &new);
 	if (ret) {
-		change_undo(instance, info, noted, before, wanted);
+		/* A replacement that failed may have put the new program there all the same. Where
+		 * that lacks what the old one has, the note stays what both have. */
+		filters_write(instance, &before->filters);
+		if (!(before->uses & ~wanted->uses) &&
+		    has_filters(&wanted->filters, &before->filters))
+			uses_note(instance, info, noted);
 		return ret;
 	}
 	ret = uses_note(instance, info, wanted->uses);

@@ -296,25 +296,18 @@ static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 	return ret;
 }
 
-/* Makes another instance of the device responsible. */
-static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
-{
-	int ret = -ENOENT;
-
-	for (int hook = RL_HOOK_XDP; ret == -ENOENT && hook <= RL_HOOK_EGRESS; hook++)
-		if (hook != (int)info->hook)
-			ret = clsact_give(root, device, hook, info);
-	return ret;
-}
-
 /* If another process adds a filter between the check and the removal, the filter is removed with
  * clsact. */
 static int clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
 		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
-	int ret = clsact_hand_over(root, device, info);
+	int ret = -ENOENT;
 
+	/* Makes another instance of the device responsible. */
+	for (int hook = RL_HOOK_XDP; ret == -ENOENT && hook <= RL_HOOK_EGRESS; hook++)
+		if (hook != (int)info->hook)
+			ret = clsact_give(root, device, hook, info);
 	if (ret != -ENOENT)
 		return ret;
 	ret = tc_filters_on(info->ifindex, RL_HOOK_INGRESS);

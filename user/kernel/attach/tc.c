@@ -199,18 +199,6 @@ static int filter_add(const struct tc_place *place, int program_fd, uint32_t *pr
 	return ret;
 }
 
-static int filter_attach(const struct tc_place *place, const char *root, struct rl_instance *info,
-			 int info_fd, int program_fd, uint32_t *program)
-{
-	int lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
-	int ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
-
-	if (!ret)
-		ret = filter_add(place, program_fd, program);
-	pins_unlock(lock);
-	return ret;
-}
-
 /* tcx programs run before clsact filters and may not pass packets on. */
 static void tcx_order_note(const struct tc_place *place)
 {
@@ -228,10 +216,15 @@ int tc_place_take(const struct tc_place *place, const char *root, struct rl_inst
 {
 	int ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook, program_fd,
 				     program);
+	int lock;
 
 	if (ret != -EOPNOTSUPP)
 		return ret;
-	ret = filter_attach(place, root, info, info_fd, program_fd, program);
+	lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
+	ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
+	if (!ret)
+		ret = filter_add(place, program_fd, program);
+	pins_unlock(lock);
 	if (!ret)
 		tcx_order_note(place);
 	return ret;

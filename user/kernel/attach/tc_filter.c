@@ -8,11 +8,6 @@
 #include <linux/rtnetlink.h>
 #include <stdbool.h>
 
-static uint32_t parent_of(enum rl_hook hook)
-{
-	return TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
-}
-
 int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
 {
 	union netlink_request request;
@@ -20,7 +15,8 @@ int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
 	int ret, tries = NETLINK_TRIES;
 
 	tc->tcm_ifindex = ifindex;
-	tc->tcm_parent = parent_of(hook);
+	tc->tcm_parent =
+		TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
 	do
 		ret = netlink_ask(NETLINK_ROUTE, &request, each, arg);
 	while (ret == -EINTR && --tries);

@@ -82,12 +82,6 @@ static int is_ours(uint32_t program, uint32_t wanted)
 	return ret;
 }
 
-/* Without tcx or the device, no program is attached. */
-static int list_error(int error)
-{
-	return error == -EOPNOTSUPP || error == -ENODEV ? -ENOENT : error;
-}
-
 static void program_add(const struct tcx_list *list, uint32_t at, struct device_program *out)
 {
 	*out = (struct device_program){.id = list->programs[at], .link = list->links[at]};
@@ -105,7 +99,8 @@ int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct dev
 			return 0;
 		}
 	}
-	return ret ? list_error(ret) : -ENOENT;
+	/* Without tcx or the device, no program is attached. */
+	return !ret || ret == -EOPNOTSUPP || ret == -ENODEV ? -ENOENT : ret;
 }
 
 uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t wanted)

@@ -191,30 +191,11 @@ static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
 	return if_indextoname(trial->ifindex, name) ? name : trial->device;
 }
 
-static int trial_undo(const struct trial *trial)
-{
-	char name[IF_NAMESIZE];
-
-	if (trial->kind == TRIAL_POLICY)
-		return instance_policy_restore(trial->instance, &trial->before);
-	return instance_program_detach(trial->path, device_now(trial, name), trial->hook);
-}
-
-/* Call after the decision is recorded. */
-static void trial_finish(const struct trial *trial, enum trial_state decided)
-{
-	char name[IF_NAMESIZE];
-
-	if (trial->kind == TRIAL_LIMITER && decided == TRIAL_UNDONE)
-		instance_teardown(trial->path, device_now(trial, name), trial->hook);
-	else
-		trial_clear(trial->path);
-}
-
 int trial_end(struct trial *trial, bool keep)
 {
 	struct trial_record record = {.deadline_ns = trial->deadline_ns, .kind = trial->kind};
 	int lock, ret = trial_state_read(trial);
+	char name[IF_NAMESIZE];
 
 	if (ret != TRIAL_RUNS)
 		return ret;
@@ -226,8 +207,10 @@ int trial_end(struct trial *trial, bool keep)
 		ret = lock;
 	if (ret != TRIAL_RUNS)
 		goto out;
-	if (!keep)
-		ret = trial_undo(trial);
+	if (!keep && trial->kind == TRIAL_POLICY)
+		ret = instance_policy_restore(trial->instance, &trial->before);
+	else if (!keep)
+		ret = instance_program_detach(trial->path, device_now(trial, name), trial->hook);
 	if (ret < 0)
 		goto out;
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
@@ -237,7 +220,11 @@ int trial_end(struct trial *trial, bool keep)
 						      .path = trial->path,
 						      .device = trial->device,
 						      .hook = trial->hook});
-	trial_finish(trial, ret);
+	/* After the decision is recorded. */
+	if (trial->kind == TRIAL_LIMITER && ret == TRIAL_UNDONE)
+		instance_teardown(trial->path, device_now(trial, name), trial->hook);
+	else
+		trial_clear(trial->path);
 out:
 	pins_unlock(lock);
 	return ret;

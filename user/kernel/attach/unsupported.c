@@ -121,18 +121,6 @@ static void line_add(struct line *line, const char *format, ...)
 		line->used += (size_t)len < left ? (size_t)len : left - 1;
 }
 
-static void missing_add(struct line *line, const struct load_failure *failure,
-			const struct kernel_feature *missing)
-{
-	const char *since = feature_since(missing);
-
-	line_add(line, "no %s %s", missing->kind, missing->name);
-	if (since && release_is_before(failure->release, since))
-		line_add(line, " (since Linux %s)", since);
-	else if (since)
-		line_add(line, " (since Linux %s, but this kernel is built without it)", since);
-}
-
 /* The words of the policy that may be to blame. */
 static void parts_add(struct line *line, const struct load_failure *failure)
 {
@@ -176,8 +164,16 @@ static void missing_list_add(struct line *line, const struct load_failure *failu
 
 	line_add(line, "Linux %s has ", failure->release);
 	for (size_t i = 0; i < failure->count; i++) {
+		const struct kernel_feature *missing = &failure->missing[i];
+		const char *since = feature_since(missing);
+
 		line_add(line, "%s", i ? ", " : "");
-		missing_add(line, failure, &failure->missing[i]);
+		line_add(line, "no %s %s", missing->kind, missing->name);
+		if (since && release_is_before(failure->release, since))
+			line_add(line, " (since Linux %s)", since);
+		else if (since)
+			line_add(line, " (since Linux %s, but this kernel is built without it)",
+				 since);
 	}
 	line_add(line, ": %s%s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
 		 instead ? instead : "", instead ? ", or " : "", without_parts(failure));

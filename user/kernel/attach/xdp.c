@@ -371,14 +371,6 @@ static int report_replace_error(const struct instance *instance, int error)
 	return report_xdp_error(instance->device, error);
 }
 
-static int lone_replace(const struct instance *instance, int ifindex,
-			const struct device_program *old)
-{
-	int ret = lone_put(instance->path, &instance->info, ifindex, old);
-
-	return ret ? report_replace_error(instance, ret) : 0;
-}
-
 struct dispatched {
 	struct device_program dispatcher;
 	enum xdp_attach_mode mode;
@@ -467,7 +459,8 @@ int xdp_program_replace(const struct instance *instance, uint32_t wanted)
 		ret = lone_program_find(ifindex, wanted, &old);
 	if (ret < 0)
 		return report_xdp_error(instance->device, ret);
-	if (ret)
-		return lone_replace(instance, ifindex, &old);
-	return dispatched_replace(instance, ifindex, wanted);
+	if (!ret)
+		return dispatched_replace(instance, ifindex, wanted);
+	ret = lone_put(instance->path, &instance->info, ifindex, &old);
+	return ret ? report_replace_error(instance, ret) : 0;
 }

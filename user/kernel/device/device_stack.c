@@ -38,21 +38,13 @@ static int index_attribute(const struct nlmsghdr *message, uint16_t type)
 	return at ? (int)mnl_attr_get_u32(at) : 0;
 }
 
-static void address_take(const struct nlmsghdr *message, uint8_t out[ETH_ALEN])
-{
-	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
-	const struct nlattr *at = netlink_attribute(message, sizeof(*link), IFLA_ADDRESS, ETH_ALEN);
-
-	if (at && link->ifi_type == ARPHRD_ETHER)
-		memcpy(out, mnl_attr_get_payload(at), ETH_ALEN);
-}
-
 static int link_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
 	int master = index_attribute(message, IFLA_MASTER);
 	int below = index_attribute(message, IFLA_LINK);
 	struct device_stack *stack = arg;
+	const struct nlattr *address;
 	int *at;
 
 	if (netlink_attribute(message, sizeof(*link), IFLA_LINK_NETNSID, 0))
@@ -64,7 +56,10 @@ static int link_read(const struct nlmsghdr *message, void *arg)
 	at = stack_find(stack, link->ifi_index);
 	if (!at)
 		return MNL_CB_OK;
-	address_take(message, stack->address[at - stack->ifindex]);
+	address = netlink_attribute(message, sizeof(*link), IFLA_ADDRESS, ETH_ALEN);
+	if (address && link->ifi_type == ARPHRD_ETHER)
+		memcpy(stack->address[at - stack->ifindex], mnl_attr_get_payload(address),
+		       ETH_ALEN);
 	if (master)
 		stack_add(stack, master);
 	return MNL_CB_OK;

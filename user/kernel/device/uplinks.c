@@ -54,15 +54,6 @@ static int route_take(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-static int uplinks_read(struct uplinks *out)
-{
-	union netlink_request request;
-
-	*out = (struct uplinks){0};
-	netlink_start(&request, RTM_GETROUTE, NLM_F_DUMP, sizeof(struct rtmsg));
-	return netlink_ask(NETLINK_ROUTE, &request, route_take, out);
-}
-
 /* Takes off those that the device sees, or one on top of it is. Were there any? */
 static bool uplinks_seen(struct uplinks *uplinks, int ifindex)
 {
@@ -95,9 +86,12 @@ static void others_take(struct uplinks *uplinks, const char *root)
 bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE])
 {
 	char root[INSTANCE_PATH_MAX];
-	struct uplinks uplinks;
+	struct uplinks uplinks = {0};
+	union netlink_request request;
 
-	if (uplinks_read(&uplinks) || !uplinks_seen(&uplinks, (int)instance->info.ifindex))
+	netlink_start(&request, RTM_GETROUTE, NLM_F_DUMP, sizeof(struct rtmsg));
+	if (netlink_ask(NETLINK_ROUTE, &request, route_take, &uplinks) ||
+	    !uplinks_seen(&uplinks, (int)instance->info.ifindex))
 		return false;
 	snprintf(root, sizeof(root), "%s", instance->path);
 	*strrchr(root, '/') = '\0';

@@ -22,15 +22,6 @@ void maps_close(struct instance_maps *maps)
 #undef CLOSE_ONE
 }
 
-/* Readers map the hot table, which the kernel allows only for writable descriptors: open it
- * writable if permitted, and map it read-only. */
-static int hot_pin_open(int folder)
-{
-	int fd = pin_open(folder, "hot", true);
-
-	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
-}
-
 int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
 {
 	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
@@ -47,9 +38,13 @@ int pins_open(const char *path, bool write, uint64_t wanted, struct instance_map
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE
 	if (!ret && !write && maps.hot >= 0) {
+		/* Readers map the hot table, which the kernel allows only for writable descriptors:
+		 * open it writable if permitted, and map it read-only. */
 		close(maps.hot);
-		ret = maps.hot = hot_pin_open(folder);
-		ret = ret < 0 ? ret : 0;
+		maps.hot = pin_open(folder, "hot", true);
+		if (maps.hot == -EACCES || maps.hot == -EROFS)
+			maps.hot = pin_open(folder, "hot", false);
+		ret = maps.hot < 0 ? maps.hot : 0;
 	}
 	if (folder >= 0)
 		close(folder);

@@ -300,41 +300,27 @@ int places_choose(const struct target *target, struct places *out)
 
 /* ---- opening */
 
-/* -ESTALE if the program of the maps is not on the device. */
-static int program_check(const struct instance *instance)
-{
-	struct device_program program;
-	int ret = owner_record_check(instance->path);
-
-	if (!ret)
-		ret = instance_program_find(instance, &program);
-	return ret == -ENOENT ? -ESTALE : ret;
-}
-
-/* For an instance with missing maps: -EPROTO if its program is attached, as its version has other
- * maps. */
-static int version_check(const char *path, const char *device, enum rl_hook hook)
-{
-	struct device_program program;
-	int ret = pins_program_find(path, device, hook, &program);
-
-	return ret ? ret : -EPROTO;
-}
-
 static int maps_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 			uint64_t maps, struct instance *out)
 {
+	struct device_program program;
 	int lock = use == USE_WRITE ? pins_lock(path, false) : -1;
 	int ret = use == USE_WRITE && lock < 0
 			  ? lock
 			  : instance_open_maps(path, device, use != USE_READ, maps, out);
 
 	if (!ret) {
-		ret = program_check(out);
+		ret = owner_record_check(out->path);
+		if (!ret)
+			ret = instance_program_find(out, &program);
+		if (ret == -ENOENT) /* the program of the maps is not on the device */
+			ret = -ESTALE;
 		if (ret)
 			maps_close(&out->fd);
 	} else if (ret == -ENOENT) {
-		ret = version_check(path, device, hook);
+		/* Maps are missing: if its program is attached, its version has other maps. */
+		ret = pins_program_find(path, device, hook, &program);
+		ret = ret ? ret : -EPROTO;
 	}
 	if (!ret)
 		out->lock_fd = lock;

@@ -108,21 +108,14 @@ static uint32_t ports_of(const struct rl_limit *limit, uint8_t proto)
 	return PORTS;
 }
 
-static void port_put(struct rl_state_key *key, const struct rl_limit *limit, uint16_t port)
-{
-	uint8_t parts = key_parts(limit);
-
-	key->sport = parts & RL_PART_SPORT ? port : 0;
-	key->dport = parts & RL_PART_DPORT ? port : 0;
-}
-
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *any,
 	      int (*found)(void *arg, const struct rl_state_key *key,
 			   const struct rl_hot_slot *slot),
 	      void *arg)
 {
-	uint32_t protocols = key_parts(&numbers->limit) & RL_PART_PROTO ? PROTOCOLS : 1;
+	uint8_t parts = key_parts(&numbers->limit);
+	uint32_t protocols = parts & RL_PART_PROTO ? PROTOCOLS : 1;
 	struct rl_state_key key = *any;
 	int ret = 0;
 
@@ -131,7 +124,8 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 
 		key.proto = proto;
 		for (uint32_t port = 0; !ret && port < ports; port++) {
-			port_put(&key, &numbers->limit, port);
+			key.sport = parts & RL_PART_SPORT ? port : 0;
+			key.dport = parts & RL_PART_DPORT ? port : 0;
 			ret = hot_lookup(table, numbers, &key, found, arg);
 		}
 	}

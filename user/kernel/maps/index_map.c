@@ -24,16 +24,6 @@ static int root_read(int fd, struct rl_range *range, struct compiled *out)
 	return 0;
 }
 
-/* Those of the sets. */
-static int set_roots_read(int fd, struct compiled *out)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; !ret && out->groups && i < RL_SETS_MAX; i++)
-		ret = root_read(fd, &out->groups->range[i], out);
-	return ret;
-}
-
 int index_roots_read(const struct instance *instance, struct compiled *out)
 {
 	int ret, fd;
@@ -52,8 +42,8 @@ int index_roots_read(const struct instance *instance, struct compiled *out)
 		ret = root_read(fd, &out->header.any, out);
 	for (uint32_t i = 0; !ret && i < out->prefix_count; i++)
 		ret = root_read(fd, &out->prefixes[i].value.range, out);
-	if (!ret)
-		ret = set_roots_read(fd, out);
+	for (uint32_t i = 0; !ret && out->groups && i < RL_SETS_MAX; i++)
+		ret = root_read(fd, &out->groups->range[i], out);
 	close(fd);
 	return ret;
 }

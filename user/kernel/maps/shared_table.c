@@ -21,27 +21,20 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/policy_maps.h"
 
-/* Simulations and tests have no pins, and the same seed each time. */
-static int seed_draw(const struct instance *instance, void *seed)
-{
-	size_t size = sizeof(instance->info.hot_seed);
-
-	if (!has_pins(instance))
-		memcpy(seed, instance->info.hot_seed, size);
-	else if (getrandom(seed, size, 0) != (ssize_t)size)
-		return -errno;
-	return 0;
-}
-
 /* Only the seed is written. */
 static int table_seed(const struct instance *instance, const struct shared_table *table, int fd)
 {
 	char *element = mmap(NULL, table->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int ret;
+	size_t size = sizeof(instance->info.hot_seed);
+	int ret = 0;
 
 	if (element == MAP_FAILED)
 		return -errno;
-	ret = seed_draw(instance, element + table->seed);
+	/* Simulations and tests have no pins, and the same seed each time. */
+	if (!has_pins(instance))
+		memcpy(element + table->seed, instance->info.hot_seed, size);
+	else if (getrandom(element + table->seed, size, 0) != (ssize_t)size)
+		ret = -errno;
 	munmap(element, table->size);
 	return ret;
 }
@@ -114,15 +107,6 @@ static int others_table(const char *path, const char *device, void *arg)
 	return shared_table_open_at(path, device, arg);
 }
 
-static int table_put(const struct instance *instance, const struct shared_table *table, int fd)
-{
-	int ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
 /* Under the lock of all instances, so that two which need it at once share it, too. */
 static int shared_make(const struct instance *instance, const struct shared_table *table)
 {
@@ -131,7 +115,11 @@ static int shared_make(const struct instance *instance, const struct shared_tabl
 	if (lock < 0)
 		return lock;
 	fd = shared_others(instance, others_table, (void *)table);
-	ret = table_put(instance, table, fd == -ENOENT ? table_create(instance, table) : fd);
+	if (fd == -ENOENT)
+		fd = table_create(instance, table);
+	ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
+	if (fd >= 0)
+		close(fd);
 	pins_unlock(lock);
 	return ret;
 }

@@ -100,21 +100,10 @@ static void map_remove(const struct instance *instance)
 		unlink(path);
 }
 
-static int map_pin(const struct instance *instance, int fd)
-{
-	char path[INSTANCE_PATH_MAX + 16];
-	int ret;
-
-	pin_path(instance, path);
-	ret = bpf_obj_pin(fd, path) ? -errno : group_inherit(instance->path, PIN);
-	if (ret)
-		unlink(path);
-	return ret;
-}
-
 static int map_make(const struct instance *instance)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	char path[INSTANCE_PATH_MAX + 16];
 	int ret, fd = map_open(instance, true);
 
 	if (fd != -ENOENT)
@@ -123,9 +112,11 @@ static int map_make(const struct instance *instance)
 			    sizeof(struct rl_comment), COMMENTS_MAX, &opts);
 	if (fd < 0)
 		return -errno;
-	ret = map_pin(instance, fd);
+	pin_path(instance, path);
+	ret = bpf_obj_pin(fd, path) ? -errno : group_inherit(instance->path, PIN);
 	if (!ret)
 		return fd;
+	unlink(path);
 	close(fd);
 	return ret;
 }

@@ -161,14 +161,6 @@ static void put_load_indexed(struct writer *w, uint8_t size, uint32_t at)
 	put_host_order(w, size, REG_A);
 }
 
-/* X = the length of the IPv4 header whose first byte is there. */
-static void put_header_length(struct writer *w, uint32_t at)
-{
-	put_load(w, BPF_B, REG_X, at);
-	put(w, BPF_ALU | BPF_AND | BPF_K, REG_X, 0, 0, 0xf);
-	put(w, BPF_ALU | BPF_LSH | BPF_K, REG_X, 0, 0, 2);
-}
-
 static int put_load_step(struct writer *w, const struct sock_filter *step)
 {
 	uint8_t dst = BPF_CLASS(step->code) == BPF_LDX ? REG_X : REG_A;
@@ -186,8 +178,10 @@ static int put_load_step(struct writer *w, const struct sock_filter *step)
 			return -EINVAL;
 		put_read(w, BPF_W, dst, BPF_REG_10, (int16_t)(STACK_WORDS + 4 * (int)step->k));
 		return 0;
-	case BPF_MSH:
-		put_header_length(w, step->k);
+	case BPF_MSH: /* X = the length of the IPv4 header whose first byte is there */
+		put_load(w, BPF_B, REG_X, step->k);
+		put(w, BPF_ALU | BPF_AND | BPF_K, REG_X, 0, 0, 0xf);
+		put(w, BPF_ALU | BPF_LSH | BPF_K, REG_X, 0, 0, 2);
 		return dst == REG_X ? 0 : -EINVAL;
 	case BPF_ABS:
 		put_load(w, size, dst, step->k);
@@ -359,13 +353,6 @@ static int put_kind(struct writer *w, const struct sock_filter *step, uint32_t n
 	return put_move_step(w, step);
 }
 
-static bool goes_on(const struct sock_filter *step)
-{
-	if (BPF_CLASS(step->code) == BPF_RET)
-		return false;
-	return BPF_CLASS(step->code) != BPF_JMP;
-}
-
 /* A step that nothing leads to is left out. */
 static int put_step(struct writer *w, uint32_t i)
 {
@@ -374,7 +361,7 @@ static int put_step(struct writer *w, uint32_t i)
 	if (!w->labels[i])
 		return 0;
 	w->labels[i] = w->count;
-	if (goes_on(step)) {
+	if (BPF_CLASS(step->code) != BPF_RET && BPF_CLASS(step->code) != BPF_JMP) { /* goes on */
 		if (i + 1 == w->filter->count)
 			return -EINVAL;
 		w->labels[i + 1] = 1;
@@ -402,20 +389,6 @@ static void put_beginning(struct writer *w)
 			    (int16_t)(STACK_WORDS + 4 * i), 0);
 }
 
-static void put_holds(struct writer *w, uint32_t bit)
-{
-	put_read(w, BPF_W, BPF_REG_0, REG_VIEW, VIEW(found));
-	put(w, BPF_ALU | BPF_OR | BPF_K, BPF_REG_0, 0, 0, (int32_t)(1u << bit));
-	put(w, BPF_STX | BPF_MEM | BPF_W, REG_VIEW, BPF_REG_0, VIEW(found), 0);
-}
-
-static void jumps_settle(struct writer *w, uint32_t first)
-{
-	for (uint32_t i = first; i < w->count; i++)
-		if (w->leads[i])
-			w->out[i].off = (int16_t)(w->labels[w->leads[i] - 1] - i - 1);
-}
-
 static int put_filter(struct writer *w, const struct filter_program *filter, uint32_t bit)
 {
 	uint32_t first = w->count;
@@ -431,11 +404,14 @@ static int put_filter(struct writer *w, const struct filter_program *filter, uin
 		ret = put_step(w, i);
 	if (w->labels[LABEL_HOLDS(filter)]) {
 		w->labels[LABEL_HOLDS(filter)] = w->count;
-		put_holds(w, bit);
+		put_read(w, BPF_W, BPF_REG_0, REG_VIEW, VIEW(found));
+		put(w, BPF_ALU | BPF_OR | BPF_K, BPF_REG_0, 0, 0, (int32_t)(1u << bit));
+		put(w, BPF_STX | BPF_MEM | BPF_W, REG_VIEW, BPF_REG_0, VIEW(found), 0);
 	}
 	w->labels[LABEL_FAILS(filter)] = w->count;
-	if (!w->full)
-		jumps_settle(w, first);
+	for (uint32_t i = first; !w->full && i < w->count; i++)
+		if (w->leads[i])
+			w->out[i].off = (int16_t)(w->labels[w->leads[i] - 1] - i - 1);
 	free(w->labels);
 	return ret;
 }

@@ -218,17 +218,6 @@ static int around_read(const struct reader *reader, const uint8_t addr[16])
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int address_read(const struct reader *reader, const uint8_t addr[16])
-{
-	int ret = word_read(reader, PREFIX_DEVICE);
-
-	if (!ret)
-		ret = word_read(reader, PREFIX_ANY);
-	if (!ret)
-		ret = sets_of_policy_read(reader, NULL);
-	return ret ? ret : around_read(reader, addr);
-}
-
 /* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out)
@@ -242,7 +231,13 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 
 		ret = reader_open(instance, out, &reader);
 		if (!ret)
-			ret = address_read(&reader, addr);
+			ret = word_read(&reader, PREFIX_DEVICE);
+		if (!ret)
+			ret = word_read(&reader, PREFIX_ANY);
+		if (!ret)
+			ret = sets_of_policy_read(&reader, NULL);
+		if (!ret)
+			ret = around_read(&reader, addr);
 		written = reader.compiled.header.written;
 		reader_close(&reader);
 		if (!policy_header_read(instance, &after) && after.written != written) {

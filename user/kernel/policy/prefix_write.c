@@ -143,15 +143,6 @@ static int change_put(struct change *change)
 	return ret && ret != -EAGAIN ? report_write_error(instance, ret) : ret;
 }
 
-static int change_write(struct change *change)
-{
-	int ret = change_put(change);
-
-	if (ret && ret != -EAGAIN) /* then the whole policy is written */
-		policy_write_undo(change->instance);
-	return ret;
-}
-
 /* The whole policy after the change. */
 static int whole_read(const struct instance *instance, const struct rule *prefix,
 		      const struct policy *next, struct policy *out)
@@ -199,10 +190,13 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 	if (ret)
 		return ret;
 	ret = change_compile(&change, &current);
-	if (!ret)
-		ret = change_write(&change);
-	else if (ret != -EAGAIN && ret != -EINVAL)
+	if (!ret) {
+		ret = change_put(&change);
+		if (ret && ret != -EAGAIN) /* then the whole policy is written */
+			policy_write_undo(instance);
+	} else if (ret != -EAGAIN && ret != -EINVAL) {
 		report_read_error(instance, ret);
+	}
 	if (!ret) {
 		comments_remove(instance, &current, next);
 		lru_notes(instance, &current, next);

@@ -28,15 +28,6 @@ static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
 	sum->bytes += amount->bytes;
 }
 
-static void block_add(struct rule_counters sums[SLOTS], const struct rl_counters_block *block)
-{
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		amount_add(&sums[i].passed, &block->passed[i]);
-		amount_add(&sums[i].dropped, &block->dropped[i]);
-		amount_add(&sums[i].shadow, &block->shadow[i]);
-	}
-}
-
 /* Those of SLOTS slots, the first of which is this one. */
 static int block_read(struct slot_maps *maps, uint32_t slot, struct rl_counters_block *copy,
 		      struct rule_counters sums[SLOTS])
@@ -50,7 +41,11 @@ static int block_read(struct slot_maps *maps, uint32_t slot, struct rl_counters_
 	if (bpf_map_lookup_elem(fd, &index, copy))
 		return -errno;
 	for (uint32_t cpu = 0; cpu < maps->instance->info.possible_cpus; cpu++)
-		block_add(sums, &copy[cpu]);
+		for (uint32_t i = 0; i < SLOTS; i++) {
+			amount_add(&sums[i].passed, &copy[cpu].passed[i]);
+			amount_add(&sums[i].dropped, &copy[cpu].dropped[i]);
+			amount_add(&sums[i].shadow, &copy[cpu].shadow[i]);
+		}
 	return 0;
 }
 

@@ -46,18 +46,6 @@ static struct rl_gcra gcra_of(uint32_t rate, uint32_t burst)
 	return gcra;
 }
 
-static void rate_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
-{
-	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
-	uint32_t burst = at_least_one(rate / BURST_PART);
-	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
-	struct rl_gcra all = gcra_of(rate, burst), existing = gcra_of(EXISTING_RATE, EXISTING_RATE);
-
-	memcpy((void *)&skel->rodata->answers_rate, &all, sizeof(all));
-	memcpy((void *)&skel->rodata->existing_rate, &existing, sizeof(existing));
-	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
-}
-
 /* The largest segment that the device receives. A smaller one than every host accepts is not asked
  * for; on the loopback device it fits the option. */
 static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
@@ -71,7 +59,14 @@ static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
 
 void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
-	rate_constants(skel, info);
+	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
+	uint32_t burst = at_least_one(rate / BURST_PART);
+	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
+	struct rl_gcra all = gcra_of(rate, burst), existing = gcra_of(EXISTING_RATE, EXISTING_RATE);
+
+	memcpy((void *)&skel->rodata->answers_rate, &all, sizeof(all));
+	memcpy((void *)&skel->rodata->existing_rate, &existing, sizeof(existing));
+	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
 	skel->rodata->challenges =
 		info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
 	skel->rodata->challenge_mss4 = mss_of(info->mtu, 40, 536);

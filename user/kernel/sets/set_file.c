@@ -87,13 +87,6 @@ static bool is_settled(const char *path, const struct stat *before)
 	       (now < changed || now - changed >= SETTLE_NS);
 }
 
-static int kind_check(const struct stat *file, uint64_t size_max)
-{
-	if (!S_ISREG(file->st_mode))
-		return -EINVAL;
-	return (uint64_t)file->st_size > size_max ? -EFBIG : 0;
-}
-
 /* Once. -ESTALE: it was changed meanwhile. */
 static int file_read(const char *path, uint64_t size_max, char **text, struct stat *file)
 {
@@ -102,7 +95,11 @@ static int file_read(const char *path, uint64_t size_max, char **text, struct st
 	*text = NULL;
 	if (fd < 0)
 		return -errno;
-	ret = fstat(fd, file) ? -errno : kind_check(file, size_max);
+	ret = fstat(fd, file) ? -errno : 0;
+	if (!ret && !S_ISREG(file->st_mode))
+		ret = -EINVAL;
+	if (!ret && (uint64_t)file->st_size > size_max)
+		ret = -EFBIG;
 	if (!ret && link_is_foreign(path, file))
 		ret = -ELOOP;
 	if (!ret)

@@ -357,14 +357,6 @@ int sets_load(struct set_load *load)
 
 /* ---- without an instance, or in one of a simulation */
 
-static void trial_note(const struct loading *loading, const char *then)
-{
-	bad_note(loading);
-	if (loading->why)
-		note("warning: set %s: %s: %s: it %s no members", loading->words->name,
-		     loading->words->path, loading->why, then);
-}
-
 /* Reads the file; where there is a session, the set gets its members. `then`: NULL, if nothing is
  * to be said. */
 static void set_try(const struct policy_set *set, struct set_session *session, const char *then)
@@ -385,7 +377,10 @@ static void set_try(const struct policy_set *set, struct set_session *session, c
 	if (!loading.why && number >= 0)
 		table_write(&loading, session, number);
 	if (then)
-		trial_note(&loading, then);
+		bad_note(&loading);
+	if (then && loading.why)
+		note("warning: set %s: %s: %s: it %s no members", words.name, words.path,
+		     loading.why, then);
 	member_list_clear(&loading.list);
 }
 

@@ -142,24 +142,12 @@ int set_state_print(const struct instance *instance, const char *owner, char **t
 
 /* ---- restoring */
 
-static int list_restore(struct set_session *session, const struct member_state_set *saved,
-			uint32_t number, struct member_result *result)
-{
-	struct member_entry *entries =
-		member_entries(&saved->list, 0, set_clock(session->instance));
-	int ret = entries ? member_table_add(&session->table, number, entries, saved->list.count,
-					     result)
-			  : -ENOMEM;
-
-	free(entries);
-	return ret;
-}
-
 static int set_restore(struct set_session *session, const struct rl_set_words *words,
 		       const struct member_state_set *saved, struct member_result *result)
 {
 	const char *device = session->instance->device;
 	int number = set_session_find(session, saved->name), ret;
+	struct member_entry *entries;
 
 	if (number < 0 || !words[number].name[0] || words[number].source != RL_SET_DYNAMIC) {
 		note("%s: set %s: the policy has no such set, or it has a file: its %zu members "
@@ -167,7 +155,11 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 		     device, saved->name, saved->list.count);
 		return 0;
 	}
-	ret = list_restore(session, saved, number, result);
+	entries = member_entries(&saved->list, 0, set_clock(session->instance));
+	ret = entries ? member_table_add(&session->table, number, entries, saved->list.count,
+					 result)
+		      : -ENOMEM;
+	free(entries);
 	if (ret)
 		return fail("%s: set %s: restoring failed: %s", device, saved->name,
 			    strerror(-ret));

@@ -92,7 +92,7 @@ static int layout_copy(struct set_session *session)
 	return bpf_map_lookup_elem(session->layout_fd, &zero, session->table.layout) ? -errno : 0;
 }
 
-static int layout_map(struct set_session *session)
+static int session_begin(struct set_session *session)
 {
 	void *layout = mmap(NULL, sizeof(struct rl_member_layout), PROT_READ | PROT_WRITE,
 			    MAP_SHARED, session->layout_fd, 0);
@@ -100,16 +100,7 @@ static int layout_map(struct set_session *session)
 	if (layout == MAP_FAILED)
 		return -errno;
 	session->table.layout = layout;
-	return 0;
-}
-
-/* A writer that was killed may have changed members without making packets ask anew. */
-static int session_begin(struct set_session *session)
-{
-	int ret = layout_map(session);
-
-	if (ret)
-		return ret;
+	/* A writer that was killed may have changed members without making packets ask anew. */
 	session->published = session->table.layout->changes - session->table.layout->writing;
 	return member_table_begin(&session->table);
 }

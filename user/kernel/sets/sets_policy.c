@@ -65,18 +65,10 @@ static int pages_copy(int from, int to)
 	return ret;
 }
 
-static int pages_create(uint32_t pages)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_members", sizeof(struct rl_member_key),
-				sizeof(union rl_member_page), pages, &opts);
-
-	return fd < 0 ? -errno : fd;
-}
-
 /* Makes the map of members, or a larger one in its place. */
 static int pages_make(const struct instance *instance, uint32_t pages)
 {
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 	int old = inner_open(instance, instance->fd.members, 0), new, ret = 0;
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
@@ -87,9 +79,10 @@ static int pages_make(const struct instance *instance, uint32_t pages)
 	}
 	if (old < 0 && old != -ENOENT)
 		return old;
-	new = pages_create(pages);
+	new = bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_members", sizeof(struct rl_member_key),
+			     sizeof(union rl_member_page), pages, &opts);
 	if (new < 0)
-		ret = new;
+		ret = -errno;
 	if (!ret && old >= 0)
 		ret = pages_copy(old, new);
 	if (!ret)

@@ -110,14 +110,6 @@ static int element_write(const struct instance *instance, int outer, uint32_t ha
 	return ret;
 }
 
-/* Both halves have the same maps. */
-static int alarms_share(const struct instance *instance, uint32_t half)
-{
-	int ret = inner_share(instance, instance->fd.alarm_counts, half);
-
-	return ret ? ret : inner_share(instance, instance->fd.alarms, half);
-}
-
 int alarms_write(const struct instance *instance, const struct compiled *compiled)
 {
 	uint32_t half = compiled->header.half;
@@ -125,8 +117,10 @@ int alarms_write(const struct instance *instance, const struct compiled *compile
 
 	if (!compiled->alarms)
 		return 0;
-	if (compiled->alarms_same)
-		return alarms_share(instance, half);
+	if (compiled->alarms_same) { /* both halves have the same maps */
+		ret = inner_share(instance, instance->fd.alarm_counts, half);
+		return ret ? ret : inner_share(instance, instance->fd.alarms, half);
+	}
 	ret = element_make(instance, instance->fd.alarm_counts, half, "rlctl_alarmcnt",
 			   alarm_counts_size(&instance->info), BPF_F_MMAPABLE);
 	return ret ? ret

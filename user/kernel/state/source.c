@@ -132,17 +132,6 @@ static void next_find(struct search *s)
 	}
 }
 
-static int search_all(struct search *s)
-{
-	int ret = states_walk(s);
-
-	if (!ret && s->ctx.hot)
-		ret = hot_walk(s);
-	if (!ret)
-		ret = shared_walk(s);
-	return ret ? ret : bans_walk(s, ban_found);
-}
-
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count)
 {
@@ -152,7 +141,13 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 	search_begin(&s);
 	ret = search_index(&s);
 	if (!ret)
-		ret = search_all(&s);
+		ret = states_walk(&s);
+	if (!ret && s.ctx.hot)
+		ret = hot_walk(&s);
+	if (!ret)
+		ret = shared_walk(&s);
+	if (!ret)
+		ret = bans_walk(&s, ban_found);
 	search_end(&s);
 	if (ret) {
 		free(s.entries);

@@ -145,20 +145,16 @@ static struct allowance allowance_sum(const struct search *s, const struct rule 
 	return sum;
 }
 
-static uint64_t amount_of(const struct search *s, const struct rule *rule)
-{
-	return rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
-}
-
 /* Where each CPU has a state, one is enough. */
 static bool any_admits(const struct search *s, const struct rule *rule, const char *values,
 		       size_t value_size, int parts)
 {
 	struct rl_rule numbers = search_numbers(s, rule);
+	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
 
 	for (int i = 0; i < parts; i++)
 		if (state_admits(&numbers, values + i * value_size, s->ctx.now_ns,
-				 s->instance->info.log_depth, amount_of(s, rule)))
+				 s->instance->info.log_depth, amount))
 			return true;
 	return false;
 }

@@ -29,12 +29,6 @@
 #include "kernel/policy/policy_read.h"
 #include "policy/policy.h"
 
-static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
-{
-	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
-	return out->rules ? counters_read(instance, &out->policy, out->rules) : -ENOMEM;
-}
-
 /* Counters of bans and of the hot table, if there is one. */
 static int pressure_read(const struct instance *instance, struct instance_stats *out)
 {
@@ -90,7 +84,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 
 	if (ret)
 		return ret;
-	ret = rule_counters_read(instance, &stats);
+	stats.rules = calloc(stats.policy.count + 1, sizeof(*stats.rules));
+	ret = stats.rules ? counters_read(instance, &stats.policy, stats.rules) : -ENOMEM;
 	if (!ret)
 		ret = set_stats_read(instance, &stats.policy, &stats.sets);
 	if (!ret)

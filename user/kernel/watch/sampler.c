@@ -128,13 +128,6 @@ static uint64_t slot_packets(const struct sampler *sampler, const struct sampler
 	return sum;
 }
 
-/* So few packets are under the ceiling that none may be. Others were lost, and are not to be told
- * of by the next slot. */
-static bool may_have_none(const struct sampler_slot *slot, uint64_t packets)
-{
-	return packets * slot->ceiling / TAGS < KEEP_MORE;
-}
-
 /* Where the packets cannot be divided evenly, the smallest tags stand for one more. */
 static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct sampled_list *out)
 {
@@ -146,7 +139,9 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 	while (count < slot->count &&
 	       sampling_is_sure(&sampler->stream, slot->ceiling, most, slot->taken[count].tag))
 		count++;
-	sampler->carried = !count && may_have_none(slot, packets) ? packets : 0;
+	/* So few packets are under the ceiling that none may be. Others were lost, and are not to
+	 * be told of by the next slot. */
+	sampler->carried = !count && packets * slot->ceiling / TAGS < KEEP_MORE ? packets : 0;
 	for (uint32_t i = 0; !ret && i < count; i++)
 		ret = sampled_add(out, &slot->taken[i],
 				  packets / count + (i < packets % count ? 1 : 0));

@@ -366,23 +366,18 @@ static void ceilings_put(struct watch *watch)
 }
 
 /* Hands over the samples of the slots that were drawn. */
-static void samples_give(struct watch *watch, watch_sample_fn *sample, void *arg)
+static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, void *arg)
 {
 	bool enough = false;
 
-	sampled_sort(&watch->sampled);
-	for (size_t i = 0; !enough && i < watch->sampled.count; i++)
-		enough = sample(arg, &watch->sampled.items[i]);
-	watch->sampled.count = 0;
-}
-
-static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, void *arg)
-{
 	if (ret) {
 		fail("%s: reading the samples failed: %s", watch->instance->device, strerror(-ret));
 		return ret;
 	}
-	samples_give(watch, sample, arg);
+	sampled_sort(&watch->sampled);
+	for (size_t i = 0; !enough && i < watch->sampled.count; i++)
+		enough = sample(arg, &watch->sampled.items[i]);
+	watch->sampled.count = 0;
 	return 0;
 }
 
