@@ -154,34 +154,6 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	return rc;
 }
 
-static int policy_get(struct plan *plan)
-{
-	int rc = policy_file_parse(plan->file, &plan->ctx, &plan->policy);
-
-	return rc ? rc
-		  : policy_file_check(plan->file, &plan->ctx, plan->options.prefixes,
-				      plan->options.rules, &plan->policy);
-}
-
-/* In mode tc the default burst is larger, because packets may be merged. */
-static int policy_parse_again(struct plan *plan)
-{
-	policy_clear(&plan->policy);
-	return plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy) : 0;
-}
-
-static int context_get(struct plan *plan)
-{
-	enum attach_mode *mode = &plan->options.mode;
-	int rc = attach_mode_choose(&plan->target, mode);
-
-	if (!rc)
-		rc = device_context(&plan->target, plan->options.by_dest, &plan->ctx);
-	plan->ctx.may_be_tc = *mode == ATTACH_AUTO;
-	plan->ctx.generic = *mode == ATTACH_GENERIC;
-	return rc;
-}
-
 static int plan_make(const struct command *command, const struct attach_options *options,
 		     enum rl_hook hook, const struct policy_file *file, struct plan *out)
 {
@@ -196,9 +168,14 @@ static int plan_make(const struct command *command, const struct attach_options 
 	out->wanted = true;
 	if (try_get(command, &out->try_ns))
 		return EXIT_USAGE;
-	if (context_get(out))
+	if (attach_mode_choose(&out->target, &out->options.mode) ||
+	    device_context(&out->target, out->options.by_dest, &out->ctx))
 		return -1;
-	if (file && policy_get(out))
+	out->ctx.may_be_tc = out->options.mode == ATTACH_AUTO;
+	out->ctx.generic = out->options.mode == ATTACH_GENERIC;
+	if (file && (policy_file_parse(file, &out->ctx, &out->policy) ||
+		     policy_file_check(file, &out->ctx, out->options.prefixes, out->options.rules,
+				       &out->policy)))
 		return POLICY_REFUSED;
 	return policy_guard(command, out);
 }
@@ -233,7 +210,10 @@ static int plan_attach(struct plan *plan)
 	if (rc == ATTACH_FALLS_BACK) {
 		plan->options.mode = ATTACH_TC;
 		plan->ctx.tc = true;
-		rc = policy_parse_again(plan);
+		/* In mode tc the default burst is larger, because packets may be merged. */
+		policy_clear(&plan->policy);
+		rc = plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy)
+				: 0;
 		rc = rc ? rc : plan_run(plan);
 	}
 	if (!rc && plan->policy.set_count && !plan->try_ns)
@@ -366,15 +346,6 @@ static int last_check(const struct command *command)
 	return 0;
 }
 
-/* That it is in force is what counts: an error here is reported and no more. */
-static void last_keep(const struct command *command, const struct policy_file *file)
-{
-	const char *path = command->arguments[OPTION_LAST];
-
-	if (path)
-		file_save(path, file->text, file->size, NULL, NULL, NULL);
-}
-
 /* In place of the refused file, which is NULL if it could not be read. Returns -1: what the
  * operator wants is not in force. */
 static int last_attach(const struct command *command, const struct attach_options *options,
@@ -414,8 +385,10 @@ static int policy_attach(const struct command *command, const struct attach_opti
 		rc = found_apply(command, options, file, &hooks);
 	if (!rc && hooks)
 		rc = unread ? POLICY_REFUSED : hooks_attach(command, options, hooks, file);
-	if (!rc && file)
-		last_keep(command, file);
+	/* That it is in force is what counts: an error here is reported and no more. */
+	if (!rc && file && option_given(command, OPTION_LAST))
+		file_save(command->arguments[OPTION_LAST], file->text, file->size, NULL, NULL,
+			  NULL);
 	if (rc == POLICY_REFUSED && option_given(command, OPTION_LAST))
 		return last_attach(command, options, hooks, file);
 	return rc;

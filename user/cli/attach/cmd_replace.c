@@ -24,11 +24,6 @@ struct kept {
 #define KEEPS  "keeps"
 #define RAISES "can only raise"
 
-static const char *source_or_dest(bool by_dest)
-{
-	return by_dest ? "dest" : "source";
-}
-
 static int contradicts(const struct instance *instance, const struct command *command,
 		       const struct kept *kept)
 {
@@ -55,7 +50,7 @@ static int options_check(const struct command *command, const struct attach_opti
 	bool by_dest = command->choices[OPTION_BY];
 	const struct kept rows[] = {
 		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
-		{OPTION_BY, by_dest == info->by_dest, source_or_dest(info->by_dest), KEEPS},
+		{OPTION_BY, by_dest == info->by_dest, info->by_dest ? "dest" : "source", KEEPS},
 		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
 		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
 		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},

@@ -206,13 +206,6 @@ static int visit(struct instance *instance, void *arg)
 	return 0;
 }
 
-static void found_clear(struct found_all *all)
-{
-	for (size_t i = 0; i < all->count; i++)
-		instance_stats_clear(&all->items[i].stats);
-	free(all->items);
-}
-
 /* A line for each alarm: below the table, which has a line for each instance. */
 static void alarms_note(const struct found *found)
 {
@@ -266,7 +259,9 @@ int cmd_status(const struct command *command)
 	if (!rc && !all.count)
 		rc = nothing_attached(&command->target);
 	array = found_report(&all);
-	found_clear(&all);
+	for (size_t i = 0; i < all.count; i++)
+		instance_stats_clear(&all.items[i].stats);
+	free(all.items);
 	if (!rc && output_json)
 		json_print(array);
 	else

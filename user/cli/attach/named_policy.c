@@ -24,13 +24,6 @@ static const char *const folders[] = {"../policies", "../share/rlctl/policies",
 				      "/usr/share/rlctl/policies",
 				      "/usr/local/share/rlctl/policies"};
 
-static bool is_folder(const char *path)
-{
-	struct stat file;
-
-	return !stat(path, &file) && S_ISDIR(file.st_mode);
-}
-
 /* The folder of this program, with a slash at its end; "" if it cannot be known. */
 static void program_folder(char out[PATH_MAX])
 {
@@ -54,6 +47,7 @@ static bool is_build(const char *folder)
 static bool folder_find(char out[PATH_MAX])
 {
 	char program[PATH_MAX], path[2 * PATH_MAX];
+	struct stat file;
 
 	program_folder(program);
 	for (size_t i = is_build(program) ? 0 : 1; i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -61,7 +55,7 @@ static bool folder_find(char out[PATH_MAX])
 			continue;
 		snprintf(path, sizeof(path), "%s%s", folders[i][0] == '/' ? "" : program,
 			 folders[i]);
-		if (is_folder(path) && realpath(path, out))
+		if (!stat(path, &file) && S_ISDIR(file.st_mode) && realpath(path, out))
 			return true;
 	}
 	return false;
@@ -95,16 +89,6 @@ static int is_policy(const struct dirent *entry)
 	       strspn(entry->d_name, NAME_CHARS) == len - suffix;
 }
 
-static void name_add(struct policy_names *names, const char *folder, const char *file)
-{
-	struct policy_name *name = &names->list[names->count++];
-
-	name->name = strndup(file, strlen(file) - strlen(SUFFIX));
-	if (!name->name || asprintf(&name->path, "%s/%s", folder, file) < 0)
-		out_of_memory();
-	name->title = title_read(name->path);
-}
-
 void policy_names_read(struct policy_names *out)
 {
 	struct dirent **entries = NULL;
@@ -116,7 +100,13 @@ void policy_names_read(struct policy_names *out)
 	if (!out->list)
 		out_of_memory();
 	for (int i = 0; i < count; i++) {
-		name_add(out, folder, entries[i]->d_name);
+		struct policy_name *name = &out->list[out->count++];
+		const char *file = entries[i]->d_name;
+
+		name->name = strndup(file, strlen(file) - strlen(SUFFIX));
+		if (!name->name || asprintf(&name->path, "%s/%s", folder, file) < 0)
+			out_of_memory();
+		name->title = title_read(name->path);
 		free(entries[i]);
 	}
 	free(entries);

@@ -117,19 +117,14 @@ static int devices_examine(struct doctor *doctor)
 	return rc;
 }
 
-/* Called before any output. */
-static int device_check(const char *name)
-{
-	return !name || if_nametoindex(name) ? 0 : report_no_device(name);
-}
-
 int cmd_doctor(const struct command *command)
 {
 	struct doctor doctor = {.target = &command->target, .colours = colours_wanted(stdout)};
-	int rc = device_check(command->target.device);
+	const char *device = command->target.device;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (device && !if_nametoindex(device))
+		return report_no_device(device); /* before any output */
 	if (output_json)
 		doctor.array = json_object_new_array();
 	checks_run(&doctor, machine_checks, sizeof(machine_checks) / sizeof(machine_checks[0]));

@@ -119,11 +119,6 @@ void check_native(struct doctor *doctor)
 			driver_of(facts));
 }
 
-static bool is_ours(const struct doctor *doctor, const struct device_xdp_program *program)
-{
-	return doctor->instance && instance_runs(doctor->instance, program->id);
-}
-
 static void report_ours(struct doctor *doctor, const struct device_xdp_program *program)
 {
 	char remedy[REMEDY_MAX];
@@ -150,7 +145,7 @@ static void report_program(struct doctor *doctor, const struct device_xdp_progra
 	snprintf(remedy, sizeof(remedy),
 		 "bpftool net show dev %s identifies it; ip link set dev %s xdp off removes it",
 		 device, device);
-	if (is_ours(doctor, program))
+	if (doctor->instance && instance_runs(doctor->instance, program->id))
 		report_ours(doctor, program);
 	else if (program_pins_find(doctor->target->bpffs, program->id, pins))
 		doctor_finds(doctor, HEALTH_FAIL,

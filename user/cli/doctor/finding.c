@@ -12,11 +12,6 @@ static const struct {
 	const char *text, *colour;
 } healths[] = {{"ok", "\033[32m"}, {"warn", "\033[33m"}, {"fail", "\033[31m"}};
 
-static const char *place_of(const struct doctor *doctor)
-{
-	return doctor->facts ? doctor->facts->name : "machine";
-}
-
 static void line_print(const char *left, const char *text)
 {
 	char *shown = text_shown(text);
@@ -28,7 +23,7 @@ static void line_print(const char *left, const char *text)
 static void finding_print(const struct doctor *doctor, enum health health, const char *remedy,
 			  const char *what)
 {
-	char *place = text_shown(place_of(doctor));
+	char *place = text_shown(doctor->facts ? doctor->facts->name : "machine");
 
 	printf("%s%-4s%s  %-*s  %-*s  ", doctor->colours ? healths[health].colour : "",
 	       healths[health].text, doctor->colours ? "\033[0m" : "", IF_NAMESIZE - 1, place, 9,

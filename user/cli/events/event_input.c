@@ -37,20 +37,15 @@ static char *variable(const char *name, const char *value)
 	return text;
 }
 
-static int own_count(void)
-{
-	int count = 0;
-
-	for (char **at = environ; at && *at; at++)
-		count += !strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN));
-	return count;
-}
-
 #define VARIABLES 8
 char **event_environment(const struct event_user *user, json_object *event)
 {
-	char **out = calloc(VARIABLES + own_count() + 1, sizeof(*out)), **end = out;
+	char **out, **end;
+	int own = 0;
 
+	for (char **at = environ; at && *at; at++)
+		own += !strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN));
+	out = end = calloc(VARIABLES + own + 1, sizeof(*out));
 	if (!out)
 		out_of_memory();
 	*end++ = variable("PATH", EVENT_PATH);

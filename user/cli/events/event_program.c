@@ -47,18 +47,6 @@ static int group_named(const char *user, const char *name, struct event_user *ou
 	return 0;
 }
 
-static int user_set(const char *word, const struct passwd *passwd, const char *group,
-		    struct event_user *out)
-{
-	out->name = strdup(passwd->pw_name);
-	out->home = strdup(passwd->pw_dir);
-	if (!out->name || !out->home)
-		out_of_memory();
-	out->uid = passwd->pw_uid;
-	out->gid = passwd->pw_gid;
-	return group ? group_named(word, group, out) : groups_get(passwd, out);
-}
-
 static int user_named(const char *word, struct event_user *out)
 {
 	char name[LOGIN_NAME_MAX];
@@ -69,7 +57,13 @@ static int user_named(const char *word, struct event_user *out)
 	passwd = getpwnam(name);
 	if (!passwd)
 		return fail("--user %s: unknown user '%s': `getent passwd` lists them", word, name);
-	return user_set(word, passwd, colon ? colon + 1 : NULL, out);
+	out->name = strdup(passwd->pw_name);
+	out->home = strdup(passwd->pw_dir);
+	if (!out->name || !out->home)
+		out_of_memory();
+	out->uid = passwd->pw_uid;
+	out->gid = passwd->pw_gid;
+	return colon ? group_named(word, colon + 1, out) : groups_get(passwd, out);
 }
 
 /* Without an entry in /etc/passwd too. */
@@ -253,34 +247,22 @@ void event_program_clear(struct event_program *program)
 
 /* ---- in the child process */
 
-static void signals_reset(void)
+int event_program_execute(const struct event_program *program, int input, char *const *environment)
 {
 	sigset_t none;
+	int ret;
 
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL); /* fails for those that cannot be changed */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static int descriptors_set(int input)
-{
-	if (dup2(input, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return -errno;
-	return close_range(STDERR_FILENO + 1, ~0U, 0) ? -errno : 0;
-}
-
-int event_program_execute(const struct event_program *program, int input, char *const *environment)
-{
-	int ret;
-
-	signals_reset();
 	umask(022);
 	if (setsid() < 0 || chdir("/"))
 		return -errno;
-	ret = descriptors_set(input);
-	if (!ret)
-		ret = event_user_become(&program->user);
+	if (dup2(input, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
+	    close_range(STDERR_FILENO + 1, ~0U, 0))
+		return -errno;
+	ret = event_user_become(&program->user);
 	if (ret)
 		return ret;
 	execve(program->argv[0], program->argv, environment);

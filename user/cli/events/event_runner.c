@@ -78,41 +78,29 @@ warn(const struct runner *runner, struct warnings *warnings, uint64_t now_ns, co
 
 /* ---- starting */
 
-static void __attribute__((noreturn))
-child(const struct runner *runner, int input, char **environment, int *error)
-{
-	*error = -event_program_execute(&runner->program, input, environment);
-	_exit(127);
-}
-
-/* The process is watched by a descriptor. 0 or -errno. */
-static int slot_watch(const struct runner *runner, struct running *slot)
-{
-	struct epoll_event wanted = {.events = EPOLLIN};
-
-	slot->pidfd = (int)syscall(SYS_pidfd_open, slot->pid, 0);
-	if (slot->pidfd >= 0 && !epoll_ctl(runner->epoll, EPOLL_CTL_ADD, slot->pidfd, &wanted))
-		return 0;
-	return -errno;
-}
-
 static int slot_start(struct runner *runner, struct running *slot, const char *json,
 		      char **environment)
 {
 	int *error = &runner->errors[slot - runner->running], input = event_input(json);
+	struct epoll_event wanted = {.events = EPOLLIN};
 
 	if (input < 0)
 		return input;
 	*error = 0;
 	slot->pid = fork();
-	if (!slot->pid)
-		child(runner, input, environment, error);
+	if (!slot->pid) {
+		*error = -event_program_execute(&runner->program, input, environment);
+		_exit(127);
+	}
 	close(input);
 	if (slot->pid < 0) {
 		slot->pid = 0;
 		return -errno;
 	}
-	slot_watch(runner, slot); /* without a descriptor, runner_poll() finds its end later */
+	/* Watched by a descriptor; without one, runner_poll() finds its end later. */
+	slot->pidfd = (int)syscall(SYS_pidfd_open, slot->pid, 0);
+	if (slot->pidfd >= 0)
+		epoll_ctl(runner->epoll, EPOLL_CTL_ADD, slot->pidfd, &wanted);
 	return 0;
 }
 
@@ -205,13 +193,6 @@ void runner_give(struct runner *runner, const char *json, uint64_t now_ns)
 
 /* ---- ending */
 
-/* The whole group; if the child has not made it yet, the child alone. */
-static void group_signal(const struct running *slot, int number)
-{
-	if (kill(-slot->pid, number))
-		kill(slot->pid, number);
-}
-
 /* NULL: it began. */
 static const char *cause_text(int error)
 {
@@ -271,9 +252,13 @@ static bool slot_reap(struct runner *runner, struct running *slot, uint64_t now_
 
 static void slot_poll(struct runner *runner, struct running *slot, uint64_t now_ns)
 {
+	int number = slot->overdue ? SIGKILL : SIGTERM;
+
 	if (!slot->pid || slot_reap(runner, slot, now_ns) || now_ns < slot->end_ns)
 		return;
-	group_signal(slot, slot->overdue ? SIGKILL : SIGTERM);
+	/* The whole group; if the child has not made it yet, the child alone. */
+	if (kill(-slot->pid, number))
+		kill(slot->pid, number);
 	slot->overdue = true;
 	slot->end_ns = now_ns + RUNNER_GRACE_NS;
 }

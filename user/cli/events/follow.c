@@ -131,15 +131,6 @@ static int instances_poll(struct follower *f)
 	return ret;
 }
 
-static int sinks_turn(const struct follower *f)
-{
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < f->sink_count; i++)
-		ret = f->sinks[i].turn ? f->sinks[i].turn(f->sinks[i].arg) : 0;
-	return ret;
-}
-
 static int one_round(struct follower *f)
 {
 	int ret = instances_find(f);
@@ -147,7 +138,9 @@ static int one_round(struct follower *f)
 	if (!ret)
 		ret = instances_poll(f);
 	f->begun = true;
-	return ret ? ret : sinks_turn(f);
+	for (size_t i = 0; !ret && i < f->sink_count; i++)
+		ret = f->sinks[i].turn ? f->sinks[i].turn(f->sinks[i].arg) : 0;
+	return ret;
 }
 
 /* True on a signal, or if the reader of standard output has closed it. */

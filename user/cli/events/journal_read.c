@@ -21,16 +21,6 @@ struct reading {
 	void *arg;
 };
 
-/* A line that is cut off, or no object, is left out. */
-static void line_read(const struct reading *r, const char *line)
-{
-	struct json_object *object = json_tokener_parse(line);
-
-	if (object && json_object_is_type(object, json_type_object))
-		r->visit(object, r->arg);
-	json_object_put(object);
-}
-
 static int file_read(const struct reading *r, int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -44,8 +34,14 @@ static int file_read(const struct reading *r, int folder, const char *name)
 			close(fd);
 		return -error;
 	}
-	while (fgets(line, sizeof(line), file))
-		line_read(r, line);
+	while (fgets(line, sizeof(line), file)) {
+		struct json_object *object = json_tokener_parse(line);
+
+		/* A line that is cut off, or no object, is left out. */
+		if (object && json_object_is_type(object, json_type_object))
+			r->visit(object, r->arg);
+		json_object_put(object);
+	}
 	fclose(file);
 	return 0;
 }
@@ -75,26 +71,18 @@ static int journal_files_read(const struct reading *r, int folder, const char *n
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Where a journal has just taken its turn, only the former file is there. */
-static bool name_cut(char *name)
-{
-	char *dot = strrchr(name, '.');
-
-	if (dot && !strcmp(dot, ".old")) {
-		*dot = '\0';
-		return true;
-	}
-	return false;
-}
-
 static int folder_read(const struct reading *r, DIR *dir)
 {
 	struct dirent *entry;
 	int ret = 0;
 
 	while (!ret && (entry = readdir(dir))) {
-		bool old = name_cut(entry->d_name);
+		char *dot = strrchr(entry->d_name, '.');
+		bool old = dot && !strcmp(dot, ".old");
 
+		/* Where a journal has just taken its turn, only the former file is there. */
+		if (old)
+			*dot = '\0';
 		if (!is_wanted(r->target, entry->d_name) ||
 		    (old && !faccessat(dirfd(dir), entry->d_name, F_OK, 0)))
 			continue;

@@ -105,19 +105,15 @@ struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_
 
 /* ---- telling */
 
-/* The command that attached or detached it has written that itself. */
-static bool is_noted(const struct watched *w, const struct event *event)
-{
-	return event->kind == EVENT_ATTACH || (event->kind == EVENT_DETACH && w->unpinned);
-}
-
 static int event_tell(struct watched *w, const struct event *event)
 {
 	struct json_object *object = event_json(event);
 	char *line = json_line(object);
+	/* The command that attached or detached it has written that itself. */
+	bool noted = event->kind == EVENT_ATTACH || (event->kind == EVENT_DETACH && w->unpinned);
 	int ret = 0;
 
-	if (w->journal_fd >= 0 && !is_noted(w, event))
+	if (w->journal_fd >= 0 && !noted)
 		journal_append(w->instance.path, line);
 	for (size_t i = 0; !ret && i < w->sink_count; i++)
 		ret = w->sinks[i].tell(w->sinks[i].arg, line, object);

@@ -51,13 +51,6 @@ static void ban_describe(const struct watched *w, const struct rl_state_key *key
 		pending->counter_id = rule->counter_id;
 }
 
-static void told_remember(struct watched *w, uint32_t seat, const struct rl_state_key *key)
-{
-	struct told_ban *told = &w->bans.told[w->bans.told_next++ % WATCHED_TOLD];
-
-	*told = (struct told_ban){.seat = seat, .key = *key};
-}
-
 static struct told_ban *told_find(struct watched *w, uint32_t seat)
 {
 	for (int i = 0; i < WATCHED_TOLD; i++)
@@ -74,7 +67,8 @@ static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_sea
 
 	if (!pending)
 		return;
-	told_remember(w, seat, &now->key);
+	w->bans.told[w->bans.told_next++ % WATCHED_TOLD] =
+		(struct told_ban){.seat = seat, .key = now->key};
 	ban_describe(w, &now->key, pending);
 	pending->due_ns = now_ns + EXCERPT_WAIT_NS;
 	pending->event.until_ns = realtime_of(now->until_ns);
@@ -114,14 +108,6 @@ static void seat_ended(struct watched *w, uint32_t seat, const struct rl_ban_sea
 	w->bans.in_force--;
 }
 
-static void seat_begun(struct watched *w, uint32_t seat, const struct rl_ban_seat *now, bool tells)
-{
-	w->bans.until_ns[seat] = now->until_ns;
-	w->bans.in_force++;
-	if (tells)
-		begun_tell(w, seat, now);
-}
-
 static void seat_look(struct watched *w, uint32_t seat, const struct rl_ban_seat *now,
 		      uint64_t now_ns, bool tells)
 {
@@ -131,8 +117,12 @@ static void seat_look(struct watched *w, uint32_t seat, const struct rl_ban_seat
 		return;
 	if (before)
 		seat_ended(w, seat, now);
-	if (now->until_ns > now_ns)
-		seat_begun(w, seat, now, tells);
+	if (now->until_ns > now_ns) {
+		w->bans.until_ns[seat] = now->until_ns;
+		w->bans.in_force++;
+		if (tells)
+			begun_tell(w, seat, now);
+	}
 }
 
 /* Seats first..first + count - 1, which does not go beyond the last. */

@@ -112,12 +112,6 @@ void watched_drops_end(struct watched *w)
 
 /* ---- readings */
 
-static void drops_remove(struct watched *w, size_t at)
-{
-	free(w->drops.rules[at]);
-	w->drops.rules[at] = w->drops.rules[--w->drops.count];
-}
-
 /* The rule at `i` of the policy has dropped. */
 static void dropped_note(struct watched *w, size_t i, const struct rl_amount *now)
 {
@@ -156,8 +150,10 @@ static void rules_step(struct watched *w, uint64_t before_ns, uint64_t now_ns)
 		if (change == ONSET_ENDED || (drops->gone && drops->onset.on))
 			ended_tell(w, drops, false);
 		drops->delta = (struct rl_amount){0};
-		if (drops->gone || onset_is_idle(&drops->onset))
-			drops_remove(w, i);
+		if (drops->gone || onset_is_idle(&drops->onset)) {
+			free(drops);
+			d->rules[i] = d->rules[--d->count];
+		}
 	}
 }
 

@@ -18,24 +18,6 @@
 #define LOOK_NS  NS_PER_SECOND        /* whether the program is still on the device */
 #define YOUNG_NS (10 * NS_PER_SECOND) /* since it was attached */
 
-/* A reader may not write to the board of watchers: then there are no samples. */
-static int instance_open_any(const char *path, const char *device, enum rl_hook hook,
-			     struct watched *w)
-{
-	int ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
-
-	w->can_sample = !ret;
-	if (ret == -EACCES || ret == -EPERM)
-		ret = instance_open_at(path, device, hook, USE_READ, &w->instance);
-	return ret;
-}
-
-/* Later it may have been renamed, with bans that were told. */
-static bool is_young(const struct watched *w)
-{
-	return clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
-}
-
 int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
 		 struct watched **out)
 {
@@ -44,13 +26,19 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, bool i
 
 	if (!w)
 		out_of_memory();
-	ret = instance_open_any(path, device, hook, w);
+	ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
+	w->can_sample = !ret;
+	/* A reader may not write to the board of watchers: then there are no samples. */
+	if (ret == -EACCES || ret == -EPERM)
+		ret = instance_open_at(path, device, hook, USE_READ, &w->instance);
 	if (ret) {
 		free(w);
 		return ret;
 	}
 	instance_context(&w->instance, &w->ctx);
-	w->waits = w->alarms.read = is_new && is_young(w);
+	/* Only while it is young: later it may have been renamed, with bans that were told. */
+	w->waits = w->alarms.read =
+		is_new && clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
 	w->trial_fd = -1;
 	w->journal_fd = journal_lock(path);
 	ret = watched_poll(w); /* what is there is known */

@@ -209,16 +209,6 @@ static struct json_object *members_json(const struct rl_fleet_session *session)
 	return array;
 }
 
-/* Whether the agent shares the limit, and Redis is connected. */
-static int shared_read(const struct instance *instance, const struct rule *rule, bool *out)
-{
-	struct rl_fleet_limit record = {0};
-	int ret = fleet_limit_read(instance, rule->limit_id, &record);
-
-	*out = fleet_now_ns() < record.until_ns;
-	return ret == -ENOENT ? 0 : ret;
-}
-
 /* "overshoot": by how much the sum of all members may exceed the limit. */
 static struct json_object *limit_json(const struct instance *instance, const struct rule *rule,
 				      const struct policy_context *ctx, uint32_t members)
@@ -226,10 +216,12 @@ static struct json_object *limit_json(const struct instance *instance, const str
 	struct json_object *one;
 	struct fleet_limit limit;
 	char words[RULE_TEXT_MAX];
-	bool shared;
-	int ret = shared_read(instance, rule, &shared);
+	struct rl_fleet_limit record = {0};
+	int ret = fleet_limit_read(instance, rule->limit_id, &record);
+	/* Whether the agent shares the limit, and Redis is connected. */
+	bool shared = fleet_now_ns() < record.until_ns;
 
-	if (ret) {
+	if (ret && ret != -ENOENT) {
 		fail("%s: reading a limit's share failed: %s", instance->device, strerror(-ret));
 		return NULL;
 	}

@@ -104,12 +104,6 @@ static void remedy_format(struct guard *guard, const struct harm *harm,
 		 change->then ? "" : "to try it: `rlctl apply --try 1m FILE`; ");
 }
 
-static void warning_note(const struct guard *guard)
-{
-	note("warning: %s: to keep the session, allow its address, or write over drop for over ban",
-	     guard->question);
-}
-
 /* ---- sessions */
 
 /* Whether the instance can see the session's packets. */
@@ -132,14 +126,6 @@ static int verdict_of_members(const struct guarded *change, const struct policy 
 	if (!ret && !verdict_worse(out, &before))
 		*out = (struct verdict){.danger = SESSION_SAFE};
 	return ret;
-}
-
-static int change_verdict(const struct guarded *change, const struct policy *before,
-			  const struct policy *after, const struct flow *seen, struct verdict *out)
-{
-	if (change->then)
-		return verdict_of_members(change, after, seen, out);
-	return verdict_of_change(before, after, change->ctx->by_dest, seen, change->members, out);
 }
 
 /* Does the device have the session's packets? The own session counts on every device, unless they
@@ -165,7 +151,10 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 			   &before, &after);
 	if (rc)
 		return rc;
-	if (change_verdict(change, before, after, &harm.seen, &harm.verdict))
+	rc = change->then ? verdict_of_members(change, after, &harm.seen, &harm.verdict)
+			  : verdict_of_change(before, after, change->ctx->by_dest, &harm.seen,
+					      change->members, &harm.verdict);
+	if (rc)
 		out_of_memory();
 	if (verdict_worse(&harm.verdict, &worst->verdict) &&
 	    session_counts(session, change->ifindex))
@@ -224,7 +213,8 @@ int guard_pass(struct guard *guard, const struct guarded *change)
 	remedy_format(guard, &worst, change);
 	guard->cut = worst.seen;
 	if (worst.verdict.danger == SESSION_MAY_BE_BANNED) {
-		warning_note(guard);
+		note("warning: %s: to keep the session, allow its address, or write over drop for over ban",
+		     guard->question);
 		return 0;
 	}
 	if (!guard->only_warns)

@@ -222,14 +222,6 @@ static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
 		session_add(scan->out, &(struct ssh_session){.flow = *flow});
 }
 
-/* Whoever listens, sshd or systemd for it; the connections that a session makes have no such port.
- */
-static void connections_read(struct scan *scan)
-{
-	tcp_sockets_read(TCP_LISTEN, 0, port_add, scan);
-	tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, scan);
-}
-
 /* ---- tunnels */
 
 /* A tunnel may come through another one: its packets are looked at in their turn. */
@@ -279,8 +271,12 @@ void ssh_sessions_find(struct ssh_sessions *out)
 
 	own_find(out);
 	processes_read(&scan);
-	if (scan.logged_in.count)
-		connections_read(&scan);
+	if (scan.logged_in.count) {
+		/* Whoever listens, sshd or systemd for it; the connections that a session makes
+		 * have no such port. */
+		tcp_sockets_read(TCP_LISTEN, 0, port_add, &scan);
+		tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, &scan);
+	}
 	free(scan.logged_in.inode);
 	tunnels_add(out);
 }

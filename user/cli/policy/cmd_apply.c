@@ -28,12 +28,6 @@
 #include "policy/policy.h"
 #include "policy/set.h"
 
-static void say_count(const struct policy *policy)
-{
-	if (output_verbose)
-		note("%zu rule%s", policy->count, policy->count == 1 ? "" : "s");
-}
-
 /* ---- --check ---- */
 
 struct check {
@@ -241,8 +235,8 @@ int policy_file_apply_one(const struct command *command, const struct policy_fil
 		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
 		apply.guard.agreed = command->phase == PHASE_CHANGE;
 		rc = apply_guarded(&apply, &policy);
-		if (!rc)
-			say_count(&policy);
+		if (!rc && output_verbose)
+			note("%zu rule%s", policy.count, policy.count == 1 ? "" : "s");
 		guard_clear(&apply.guard);
 	}
 	policy_clear(&apply.current);

@@ -105,19 +105,6 @@ void policies_diff_print(const struct command *command, const struct instance *i
 	document_print(command, document);
 }
 
-/* The file is checked as `apply --check` does, with the same notes, so that it would be applied. */
-static int file_check(const struct policy_file *file, const struct instance *instance,
-		      const struct policy_context *ctx, struct policy *out)
-{
-	int rc = policy_file_parse(file, ctx, out);
-
-	if (!rc)
-		rc = instance_policy_check(instance, out, &file->source);
-	if (!rc)
-		policy_warnings_note(&file->source, out, ctx);
-	return rc;
-}
-
 static int diff_run(const struct command *command, void *arg)
 {
 	const struct policy_file *file = arg;
@@ -129,7 +116,13 @@ static int diff_run(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	instance_context(&instance, &ctx);
-	rc = file_check(file, &instance, &ctx, &to);
+	/* The file is checked as `apply --check` does, with the same notes, so that it would be
+	 * applied. */
+	rc = policy_file_parse(file, &ctx, &to);
+	if (!rc)
+		rc = instance_policy_check(&instance, &to, &file->source);
+	if (!rc)
+		policy_warnings_note(&file->source, &to, &ctx);
 	if (!rc)
 		rc = instance_policy_read(&instance, &from);
 	if (!rc)

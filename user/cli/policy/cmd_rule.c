@@ -118,21 +118,12 @@ static void report_rule(struct report *report, const struct session *session,
 	report_text(report, NULL, "rule", line);
 }
 
-static void lines_print(const struct policy *policy, const struct policy_context *ctx)
-{
-	char line[STATEMENT_TEXT_MAX];
-
-	policy_for_each (policy, rule) {
-		statement_format(line, rule, ctx);
-		puts(line);
-	}
-}
-
 void rules_print(const struct command *command, const struct session *session,
 		 const struct policy *rules, struct json_object *document)
 {
 	struct report report = {0};
 	struct json_object *array;
+	char line[STATEMENT_TEXT_MAX];
 
 	if (output_json || output_verbose) {
 		policy_for_each (rules, rule)
@@ -144,7 +135,10 @@ void rules_print(const struct command *command, const struct session *session,
 			return;
 		}
 	} else {
-		lines_print(rules, &session->ctx);
+		policy_for_each (rules, rule) {
+			statement_format(line, rule, &session->ctx);
+			puts(line);
+		}
 	}
 	json_object_put(document);
 }
