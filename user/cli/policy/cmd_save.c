@@ -56,17 +56,6 @@ static bool has_other_lines(const char *text, size_t size)
 	return false;
 }
 
-/* The time that is left passes by itself, so that it is no loss. */
-static bool holds_rule(const struct policy *policy, const struct rule *rule)
-{
-	const struct rule *found = policy_find(policy, rule);
-	struct rule former = *rule;
-
-	if (found && found->for_ns && rule->for_ns)
-		former.for_ns = found->for_ns;
-	return found && !rule->comment_cut && same_rule(found, &former);
-}
-
 static bool holds_all(const struct policy *policy, const struct policy *former)
 {
 	for (size_t i = 0; i < former->set_count; i++) {
@@ -82,9 +71,16 @@ static bool holds_all(const struct policy *policy, const struct policy *former)
 		if (!alarm || !same_alarm(alarm, &former->alarms[i]))
 			return false;
 	}
-	policy_for_each (former, rule)
-		if (!holds_rule(policy, rule))
+	policy_for_each (former, rule) {
+		const struct rule *found = policy_find(policy, rule);
+		struct rule wanted = *rule;
+
+		/* The time that is left passes by itself, so that it is no loss. */
+		if (found && found->for_ns && rule->for_ns)
+			wanted.for_ns = found->for_ns;
+		if (!found || rule->comment_cut || !same_rule(found, &wanted))
 			return false;
+	}
 	return true;
 }
 

@@ -77,23 +77,18 @@ static int trial_signals_open(void)
 
 /* ---- the watcher */
 
-static void streams_close(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-}
-
 __attribute__((noreturn)) static void watch(struct supervision *a, int line)
 {
 	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
 			       {.fd = a->signals, .events = POLLIN}};
+	int null;
 
 	setsid();
 	if (chdir("/"))
 		_exit(EXIT_FAILURE);
-	streams_close();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
 	trial_unlock(&a->trial);
 	if (send(line, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(EXIT_FAILURE); /* the parent waits for this byte, holding the lock */

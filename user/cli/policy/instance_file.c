@@ -10,12 +10,6 @@
 #include "kernel/device/device.h"
 #include "kernel/device/netns.h"
 
-static bool tc_hook_named(const char *name, enum rl_hook *out)
-{
-	*out = strcmp(name, hook_name(RL_HOOK_EGRESS)) ? RL_HOOK_INGRESS : RL_HOOK_EGRESS;
-	return !strcmp(name, hook_name(*out));
-}
-
 /* The file of DEV at a hook of tc is that of a device DEV.HOOK at xdp as well. 0, or -1 if there
  * are both devices; reports. */
 static int path_check(const char *verb, const char *path, const char *device, enum rl_hook hook)
@@ -28,7 +22,11 @@ static int path_check(const char *verb, const char *path, const char *device, en
 		if (snprintf(name, sizeof(name), "%s.%s", device, hook_name(hook)) >= IF_NAMESIZE)
 			return 0;
 	} else {
-		if (!dot || !tc_hook_named(dot + 1, &other))
+		if (!dot)
+			return 0;
+		other = strcmp(dot + 1, hook_name(RL_HOOK_EGRESS)) ? RL_HOOK_INGRESS
+								   : RL_HOOK_EGRESS;
+		if (strcmp(dot + 1, hook_name(other)) != 0)
 			return 0;
 		snprintf(name, sizeof(name), "%.*s", (int)(dot - device), device);
 	}

@@ -54,26 +54,20 @@ int file_kind_check(const char *path, int fd)
 	return 0;
 }
 
-static void writers_note(const char *path, int fd)
-{
-	struct stat file;
-
-	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
-		note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
-}
-
 /* The descriptor, or -1; reports. */
 static int policy_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	bool is_link = fd < 0 && errno == ELOOP;
+	struct stat file;
 
 	if (is_link)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("%s: %s", path, strerror(errno));
 	if ((!is_link || !link_check(path, fd)) && !file_kind_check(path, fd)) {
-		writers_note(path, fd);
+		if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
+			note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
 		return fd;
 	}
 	close(fd);
@@ -141,20 +135,8 @@ static const char *line_find(const struct policy_file *file, uint32_t number, si
 	return line;
 }
 
-/* Names the other line behind the text, with its file if that is another one. */
-static void other_append(const struct policy_file *file, struct policy_error *err)
-{
-	struct policy_place place = policy_place(&file->source, err->line);
-	struct policy_place other = policy_place(&file->source, err->other);
-	bool same = !strcmp(place.name, other.name);
-	size_t used = strlen(err->text);
-
-	snprintf(err->text + used, sizeof(err->text) - used,
-		 " (the other is on line %" PRIu32 "%s%s)", other.line, same ? "" : " of ",
-		 same ? "" : other.name);
-}
-
-/* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
+/* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. The
+ * text also names the other line, if there is one, with its file if that is another one. */
 static int report_error(const struct policy_file *file, const struct policy_error *err)
 {
 	struct policy_place place = policy_place(&file->source, err->line);
@@ -165,8 +147,15 @@ static int report_error(const struct policy_file *file, const struct policy_erro
 
 	if (!err->line)
 		return fail("%s: %s", file->name, err->text);
-	if (err->other)
-		other_append(file, &named);
+	if (err->other) {
+		struct policy_place other = policy_place(&file->source, err->other);
+		bool same = !strcmp(place.name, other.name);
+		size_t used = strlen(named.text);
+
+		snprintf(named.text + used, sizeof(named.text) - used,
+			 " (the other is on line %" PRIu32 "%s%s)", other.line, same ? "" : " of ",
+			 same ? "" : other.name);
+	}
 	if (asprintf(&text, "%s:%" PRIu32, place.name, place.line) < 0)
 		out_of_memory();
 	line = line_find(file, err->line, &len);

@@ -79,14 +79,6 @@ static void limit_of_first(struct verdict *one)
 		rule->limit.ban_source && is_slow(one) ? SESSION_BANNED : SESSION_MAY_BE_BANNED;
 }
 
-static void limit_of_all(struct verdict *one)
-{
-	if (is_slow(one))
-		one->danger = SESSION_SLOW;
-	else if (one->rule.limit.over == RL_OVER_BAN)
-		one->danger = SESSION_MAY_BE_BANNED;
-}
-
 /* A rule that decides on packets of the session. */
 static void verdict_add(struct verdict *worst, const struct rule *rule, const struct flow *flow)
 {
@@ -98,8 +90,10 @@ static void verdict_add(struct verdict *worst, const struct rule *rule, const st
 		one.packets_a_day = packets_a_day(&rule->limit);
 		if (is_of_first(rule, flow))
 			limit_of_first(&one);
-		else
-			limit_of_all(&one);
+		else if (is_slow(&one))
+			one.danger = SESSION_SLOW;
+		else if (rule->limit.over == RL_OVER_BAN)
+			one.danger = SESSION_MAY_BE_BANNED;
 	}
 	worst_keep(worst, &one);
 }
@@ -110,17 +104,6 @@ static bool bans_source(const struct rule *rule)
 {
 	return rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_BAN &&
 	       rule->limit.ban_source && !match_wants(&rule->match, RL_MATCH_NEW_SOURCE);
-}
-
-/* A rule that decides on other packets of the session's source. */
-static void ban_add(struct verdict *worst, const struct rule *rule)
-{
-	struct verdict one = {.danger = SESSION_MAY_BE_BANNED, .rule = *rule};
-
-	if (!bans_source(rule))
-		return;
-	one.packets_a_day = packets_a_day(&rule->limit);
-	worst_keep(worst, &one);
 }
 
 /* Bans spare what is allowed. This rule is found if the session has packets that are not. */
@@ -146,7 +129,7 @@ static int rules_near(const struct policy *policy, const struct asked *asked, st
 	return policy_append(out, &after_allow);
 }
 
-/* Appends to *found. */
+/* Keeps the worst ban by a rule that decides on other packets of the session's source. */
 static int bans_find(const struct policy *near, struct asked asked, struct verdict *worst)
 {
 	struct policy found = {0};
@@ -154,8 +137,14 @@ static int bans_find(const struct policy *near, struct asked asked, struct verdi
 
 	asked.flow = NULL;
 	ret = rules_decide(near, &asked, &found);
-	policy_for_each (&found, rule)
-		ban_add(worst, rule);
+	policy_for_each (&found, rule) {
+		struct verdict one = {.danger = SESSION_MAY_BE_BANNED, .rule = *rule};
+
+		if (!bans_source(rule))
+			continue;
+		one.packets_a_day = packets_a_day(&rule->limit);
+		worst_keep(worst, &one);
+	}
 	policy_clear(&found);
 	return ret;
 }

@@ -183,16 +183,9 @@ static int alarms_note(struct record_side *side, uint64_t now_ns)
 	return ret;
 }
 
-/* An eighth of a bin is as much as a page can show. */
-static uint64_t alarms_pause_ns(const struct record *record)
-{
-	uint64_t pause_ns = timeline_width_ns(&record->timeline) / 8;
-
-	return pause_ns > RL_ALARM_TENTH_MIN ? pause_ns : RL_ALARM_TENTH_MIN;
-}
-
 static int alarms_turn(struct record *record, uint64_t time_ns)
 {
+	uint64_t pause_ns;
 	int ret = 0;
 
 	if (time_ns < record->alarms_due_ns)
@@ -200,7 +193,11 @@ static int alarms_turn(struct record *record, uint64_t time_ns)
 	for (int i = 0; !ret && i < record->side_count; i++)
 		if (record->sides[i].policy->alarm_count)
 			ret = alarms_note(&record->sides[i], time_ns);
-	record->alarms_due_ns = time_ns + alarms_pause_ns(record);
+	/* An eighth of a bin is as much as a page can show. */
+	pause_ns = timeline_width_ns(&record->timeline) / 8;
+	if (pause_ns < RL_ALARM_TENTH_MIN)
+		pause_ns = RL_ALARM_TENTH_MIN;
+	record->alarms_due_ns = time_ns + pause_ns;
 	return ret;
 }
 
@@ -340,35 +337,24 @@ static int source_add(struct record *record, const struct captured *packet, bool
 	return ret;
 }
 
-static void time_note(struct record *record, uint64_t time_ns)
-{
-	if (!record->packets.packets || time_ns < record->first_ns)
-		record->first_ns = time_ns;
-	if (time_ns > record->last_ns)
-		record->last_ns = time_ns;
-}
-
-/* The side that alone drops the packet; -1: both do the same. */
-static int only_dropped_by(const struct record *record, const struct record_verdict *verdicts)
-{
-	bool first = reason_rows[verdicts[0].reason].passes;
-
-	if (record->side_count < 2 || first == (bool)reason_rows[verdicts[1].reason].passes)
-		return -1;
-	return first;
-}
-
 int record_packet(struct record *record, const struct captured *packet,
 		  const struct record_verdict verdicts[RECORD_SIDES])
 {
 	const struct rl_amount amount = {.packets = 1, .bytes = packet->bytes};
-	int only = only_dropped_by(record, verdicts), ret = 0;
+	bool passes = reason_rows[verdicts[0].reason].passes;
+	int only = -1; /* the side that alone drops the packet; -1: both do the same */
+	int ret = 0;
 	size_t bin;
 
 	if (!record->side_count)
 		return 0;
+	if (record->side_count > 1 && passes != (bool)reason_rows[verdicts[1].reason].passes)
+		only = passes;
 	bin = timeline_bin(&record->timeline, packet->time_ns);
-	time_note(record, packet->time_ns);
+	if (!record->packets.packets || packet->time_ns < record->first_ns)
+		record->first_ns = packet->time_ns;
+	if (packet->time_ns > record->last_ns)
+		record->last_ns = packet->time_ns;
 	amount_add(&record->packets, &amount);
 	for (int i = 0; !ret && i < record->side_count; i++)
 		ret = series_add(record, &record->sides[i].reasons[verdicts[i].reason], bin,
@@ -376,7 +362,7 @@ int record_packet(struct record *record, const struct captured *packet,
 	if (!ret && only >= 0)
 		ret = difference_add(record, bin, only, &verdicts[only], &amount);
 	if (!ret)
-		ret = source_add(record, packet, reason_rows[verdicts[0].reason].passes, only);
+		ret = source_add(record, packet, passes, only);
 	return ret ? out_of_room() : 0;
 }
 

@@ -24,28 +24,22 @@ struct loads {
 	uint64_t found;
 };
 
-static void text_print(const struct command *one, const struct rl_set_words *words,
-		       const struct member_list *list)
-{
-	size_t left_out = list->bad_count + list->wide_count;
-
-	printf("%s %s: %s: %zu members from %s", one->target.device, hook_name(one->target.hook),
-	       words->name, list->count, words->path);
-	if (left_out)
-		printf(", %zu line%s left out", left_out, left_out == 1 ? "" : "s");
-	putchar('\n');
-}
-
 static void loaded_print(const struct rl_set_words *words, const struct member_list *list,
 			 const struct member_result *result, bool failed, void *arg)
 {
 	const struct loads *loads = arg;
 	const struct command *one = loads->one;
+	size_t left_out = list->bad_count + list->wide_count;
 	struct json_object *document;
 
 	if (!output_json) {
-		if (!failed && !output_quiet)
-			text_print(one, words, list);
+		if (failed || output_quiet)
+			return;
+		printf("%s %s: %s: %zu members from %s", one->target.device,
+		       hook_name(one->target.hook), words->name, list->count, words->path);
+		if (left_out)
+			printf(", %zu line%s left out", left_out, left_out == 1 ? "" : "s");
+		putchar('\n');
 		return;
 	}
 	document = json_object_new_object();
@@ -55,7 +49,7 @@ static void loaded_print(const struct rl_set_words *words, const struct member_l
 	json_put(document, "file", json_object_new_string(words->path));
 	json_put(document, "loaded", json_object_new_boolean(!failed));
 	json_put(document, "added", json_object_new_uint64(result->added));
-	json_put(document, "left_out", json_object_new_uint64(list->bad_count + list->wide_count));
+	json_put(document, "left_out", json_object_new_uint64(left_out));
 	json_put(document, "guarded", json_object_new_uint64(list->guarded));
 	json_put(document, "host_bits", json_object_new_uint64(list->host_bits));
 	document_print(one, document);

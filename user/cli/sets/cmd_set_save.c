@@ -233,19 +233,6 @@ static size_t bad_note(const char *path, const struct member_list *list)
 	return list->bad_count;
 }
 
-/* Whole lines are taken; that others are not is an error in the end. */
-static int bad_report(const char *path, const struct member_state *state)
-{
-	size_t bad = bad_note(path, &state->other);
-
-	for (size_t i = 0; i < state->count; i++)
-		bad += bad_note(path, &state->sets[i].list);
-	if (!bad)
-		return 0;
-	return fail("%s: %zu line%s left out; all others were restored", path, bad,
-		    bad == 1 ? "" : "s");
-}
-
 /* The lock is held for the change alone. */
 static int members_restore(const struct command *command, const struct member_state *state)
 {
@@ -266,17 +253,23 @@ static int members_restore(const struct command *command, const struct member_st
 	return rc;
 }
 
+/* Whole lines are taken; that others are not is an error in the end. */
 static int text_restore(const struct command *command, const char *path,
 			const struct policy_file *file)
 {
 	struct member_state state = {0};
+	size_t bad;
 	int rc;
 
 	if (member_state_parse(file->text, file->size, clock_ns(CLOCK_REALTIME), &state))
 		out_of_memory();
 	rc = members_restore(command, &state);
-	if (bad_report(path, &state))
-		rc = -1;
+	bad = bad_note(path, &state.other);
+	for (size_t i = 0; i < state.count; i++)
+		bad += bad_note(path, &state.sets[i].list);
+	if (bad)
+		rc = fail("%s: %zu line%s left out; all others were restored", path, bad,
+			  bad == 1 ? "" : "s");
 	member_state_clear(&state);
 	return rc;
 }

@@ -280,14 +280,6 @@ static int counts_read(struct set_session *session, struct rl_set sets[RL_SETS_M
 	return member_table_walk(&session->table, UINT64_MAX, member_count, sets);
 }
 
-static void source_print(char *out, size_t size, const struct rl_set_words *words)
-{
-	if (words->source == RL_SET_DYNAMIC)
-		snprintf(out, size, "-");
-	else
-		snprintf(out, size, "%s%s%s", words->path, words->pick[0] ? " " : "", words->pick);
-}
-
 static void report_duration(struct report *report, const char *key, const char *heading,
 			    uint64_t ns)
 {
@@ -307,7 +299,6 @@ static void report_set(struct report *report, const struct rl_set *set,
 {
 	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 8], shortest[16];
 
-	source_print(source, sizeof(source), words);
 	snprintf(shortest, sizeof(shortest), "/%u,%u", words->shortest[0], words->shortest[1]);
 	report_begin(report, NULL);
 	report_text(report, "set", "set", set->name);
@@ -324,10 +315,13 @@ static void report_set(struct report *report, const struct rl_set *set,
 	report_number(report, "deleted", NULL, set->deleted);
 	report_number(report, "refused", NULL, set->refused);
 	report_duration(report, "every", "every", words->every_ns);
-	if (words->source == RL_SET_DYNAMIC)
+	if (words->source == RL_SET_DYNAMIC) {
 		report_none(report, "source");
-	else
-		report_text(report, "source", "source", source);
+		return;
+	}
+	snprintf(source, sizeof(source), "%s%s%s", words->path, words->pick[0] ? " " : "",
+		 words->pick);
+	report_text(report, "source", "source", source);
 }
 
 static int sets_report(struct report *report, struct set_session *session)

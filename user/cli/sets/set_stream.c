@@ -38,20 +38,19 @@ static uint64_t now_ns(void)
 
 enum event { EVENT_INPUT, EVENT_SIGNAL, EVENT_DUE };
 
-static int wait_ns(const struct stream *stream, uint64_t now)
-{
-	if (!stream->change->items.count)
-		return -1;
-	return stream->due_ns > now ? (int)((stream->due_ns - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
-}
-
 /* A signal counts more than input. An error of poll() is left to read(). */
 static enum event stream_wait(const struct stream *stream)
 {
 	struct pollfd fds[] = {{.fd = stream->lines.fd, .events = POLLIN},
 			       {.fd = stream->signals, .events = POLLIN}};
-	int count = poll(fds, 2, wait_ns(stream, now_ns()));
+	uint64_t now = now_ns();
+	int wait_ms = -1, count;
 
+	if (stream->change->items.count)
+		wait_ms = stream->due_ns > now
+				  ? (int)((stream->due_ns - now + NS_PER_MS - 1) / NS_PER_MS)
+				  : 0;
+	count = poll(fds, 2, wait_ms);
 	if (count > 0 && fds[1].revents)
 		return EVENT_SIGNAL;
 	return count ? EVENT_INPUT : EVENT_DUE;

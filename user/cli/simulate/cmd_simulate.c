@@ -98,18 +98,6 @@ static void print_verdict(const struct run *run, const struct captured *packet, 
 	fwrite(line, 1, (size_t)(at - line), stdout);
 }
 
-/* 0 or < 0, also if standard output is closed. */
-static int verdicts_note(struct run *run, const struct captured *packet, uint64_t number,
-			 const struct record_verdict *verdicts)
-{
-	if (verdicts[0].reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
-		run->cut++;
-	if (!run->verdicts)
-		return 0;
-	print_verdict(run, packet, number, verdicts);
-	return ferror(stdout) ? output_flush() : 0;
-}
-
 /* All sides start over. */
 static int sides_restart(struct run *run, uint64_t now_ns)
 {
@@ -137,7 +125,7 @@ static int side_run(const struct simulate_batch *batch, struct side *side, bool 
 	return rc;
 }
 
-/* Packet n of the batch has been run. */
+/* Packet n of the batch has been run. 0 or < 0, also if standard output is closed. */
 static int result_note(struct run *run, size_t n,
 		       struct simulated results[RECORD_SIDES][SIMULATE_BATCH_MAX])
 {
@@ -153,7 +141,14 @@ static int result_note(struct run *run, size_t n,
 	}
 	run->without += cut;
 	rc = record_packet(&run->record, packet, verdicts);
-	return rc ? rc : verdicts_note(run, packet, run->batch.numbers[n], verdicts);
+	if (rc)
+		return rc;
+	if (verdicts[0].reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
+		run->cut++;
+	if (!run->verdicts)
+		return 0;
+	print_verdict(run, packet, run->batch.numbers[n], verdicts);
+	return ferror(stdout) ? output_flush() : 0;
 }
 
 /* Which packets arrive does not depend on the policy, so that all sides run the same ones. */

@@ -135,25 +135,18 @@ void simulate_local_json(const struct simulate_local *local, struct json_object 
 	json_put(object, "established", asked);
 }
 
-static uint64_t asked_sum(const struct simulate_local *local)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
-		sum += local->asked[i];
-	return sum;
-}
-
 void simulate_local_print(const struct simulate_local *local)
 {
 	char count[NUMBER_TEXT_MAX], other[NUMBER_TEXT_MAX];
-	uint64_t sum = asked_sum(local);
+	uint64_t sum = 0;
 
 	if (!local->stack)
 		return;
 	number_print(count, local->sent.packets);
 	number_print(other, local->elsewhere.packets);
 	printf("not run: %s sent by local addresses, %s between other addresses\n", count, other);
+	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
+		sum += local->asked[i];
 	if (!sum)
 		return;
 	number_print(count, sum);

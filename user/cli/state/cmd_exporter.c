@@ -217,13 +217,6 @@ static int document_make(const struct exporter *exporter)
 	return -1;
 }
 
-/* Does not count the time of reading against the clients. */
-static void clients_wait(struct exporter *exporter, uint64_t ns)
-{
-	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		exporter->clients[i].since_ns += ns;
-}
-
 static void document_clear(struct document *document)
 {
 	if (document->response)
@@ -260,17 +253,9 @@ static void document_renew(struct exporter *exporter)
 	document_set(document, document_make(exporter));
 	spent = clock_ns(CLOCK_MONOTONIC) - start;
 	document->until_ns = start + (2 * spent > DOCUMENT_TIME_NS ? 2 * spent : DOCUMENT_TIME_NS);
-	clients_wait(exporter, spent);
-}
-
-static enum MHD_Result answer_metrics(struct MHD_Connection *connection, struct exporter *exporter)
-{
-	const struct document *document = &exporter->document;
-
-	document_renew(exporter);
-	if (!document->response)
-		return MHD_NO;
-	return MHD_queue_response(connection, document->status, document->response);
+	/* The time of reading does not count against the clients. */
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		exporter->clients[i].since_ns += spent;
 }
 
 static void client_asks(struct MHD_Connection *connection)
@@ -287,6 +272,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **state)
 {
+	struct exporter *exporter = arg;
+	const struct document *document = &exporter->document;
 	bool root = !strcmp(url, "/");
 
 	client_asks(connection);
@@ -300,7 +287,10 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 	if (root)
 		return answer_text(connection, MHD_HTTP_OK,
 				   "rlctl exporter; the metrics are at /metrics\n");
-	return answer_metrics(connection, arg);
+	document_renew(exporter);
+	if (!document->response)
+		return MHD_NO;
+	return MHD_queue_response(connection, document->status, document->response);
 }
 
 /* ---- clients ---- */

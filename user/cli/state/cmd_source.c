@@ -190,33 +190,30 @@ int cmd_source_show(const struct command *command)
 
 /* ---- forgive */
 
-static void note_forgiven(const struct lookup *lookup, const char *address)
-{
-	size_t own = count_own(lookup);
-
-	if (!own)
-		note("%s: no state or ban of %s to forget", lookup->instance.device, address);
-	else
-		note("%s: forgot %zu %s of %s", lookup->instance.device, own,
-		     own == 1 ? "state or ban" : "states and bans", address);
-}
-
 int cmd_source_forgive(const struct command *command)
 {
+	const char *address = command->words[0];
 	struct lookup lookup = {0};
 	struct json_object *document;
+	size_t own;
 	int rc = lookup_open(command, true, &lookup);
 
 	if (rc)
 		return rc;
 	rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
+	own = count_own(&lookup);
 	if (!rc && output_json) {
 		document = json_instance(&lookup.instance);
-		json_put(document, "address", json_object_new_string(command->words[0]));
-		json_put(document, "forgiven", json_object_new_uint64(count_own(&lookup)));
+		json_put(document, "address", json_object_new_string(address));
+		json_put(document, "forgiven", json_object_new_uint64(own));
 		json_print(document);
 	} else if (!rc) {
-		note_forgiven(&lookup, command->words[0]);
+		if (!own)
+			note("%s: no state or ban of %s to forget", lookup.instance.device,
+			     address);
+		else
+			note("%s: forgot %zu %s of %s", lookup.instance.device, own,
+			     own == 1 ? "state or ban" : "states and bans", address);
 		note_unlisted(&lookup);
 	}
 	lookup_close(&lookup);

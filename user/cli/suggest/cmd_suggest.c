@@ -33,17 +33,6 @@ static bool hundredths_parse(const char *word, unsigned int *out)
 	return *out <= HEADROOM_MAX * 100;
 }
 
-static int headroom_option(const struct command *command, unsigned int *out)
-{
-	const char *word = command->arguments[OPTION_HEADROOM];
-
-	*out = HEADROOM_USUAL;
-	if (word && !hundredths_parse(word, out))
-		return wrong("invalid --headroom '%s': use a factor from 1 to %d, such as 1.5",
-			     word, HEADROOM_MAX);
-	return 0;
-}
-
 static int options_check(const struct command *command)
 {
 	bool captures = command->arguments[OPTION_CAPTURE];
@@ -81,13 +70,18 @@ static int conclude(struct suggest *s)
 
 int cmd_suggest(const struct command *command)
 {
+	const char *headroom = command->arguments[OPTION_HEADROOM];
 	struct suggest s = {
 		.command = command,
+		.headroom = HEADROOM_USUAL,
 		.enforce = option_given(command, OPTION_ENFORCE),
 	};
-	int ret = headroom_option(command, &s.headroom);
+	int ret;
 
-	ret = ret ? ret : options_check(command);
+	if (headroom && !hundredths_parse(headroom, &s.headroom))
+		return wrong("invalid --headroom '%s': use a factor from 1 to %d, such as 1.5",
+			     headroom, HEADROOM_MAX);
+	ret = options_check(command);
 	if (ret)
 		return ret;
 	ret = seen_init(&s.seen) ? fail("out of memory") : 0;

@@ -32,14 +32,6 @@ struct live {
 	int failed;
 };
 
-/* Denied and banned packets, and those without headers, say nothing of clients. */
-static uint32_t reasons_wanted(void)
-{
-	return ((1u << RL_REASON_COUNT) - 1) &
-	       ~(1u << RL_REASON_DENIED | 1u << RL_REASON_BANNED | 1u << RL_REASON_MALFORMED |
-		 1u << RL_REASON_NON_IP);
-}
-
 /* The sample as a frame with an Ethernet header. */
 static void sample_frame(const struct live *live, const struct rl_sample *sample,
 			 uint8_t frame[ETH_HLEN + RL_FRAME_KEPT], struct captured *out)
@@ -76,15 +68,6 @@ static int on_sample(void *arg, const struct sampled *sampled)
 	return live->failed;
 }
 
-static void bar_draw(const struct live *live, struct progress *progress)
-{
-	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - live->begin_ns;
-
-	if (progress_due(progress))
-		progress_draw(live->suggest->seen.packets, "packets",
-			      (int)(elapsed / (live->for_ns / 1000)));
-}
-
 static int device_watch(struct live *live)
 {
 	uint64_t end_ns = live->begin_ns + live->for_ns;
@@ -96,6 +79,7 @@ static int device_watch(struct live *live)
 	while (!ret && !end && clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
 				       {.fd = watch_fd(live->watch), .events = POLLIN}};
+		uint64_t elapsed_ns;
 
 		if (poll(fds, 2, WAIT_MS) < 0 && errno != EINTR) {
 			ret = fail("%s: waiting failed: %s", live->instance.device,
@@ -105,7 +89,10 @@ static int device_watch(struct live *live)
 		end = fds[0].revents;
 		ret = watch_poll(live->watch, on_sample, live);
 		ret = ret ? ret : live->failed;
-		bar_draw(live, &progress);
+		elapsed_ns = clock_ns(CLOCK_MONOTONIC) - live->begin_ns;
+		if (progress_due(&progress))
+			progress_draw(live->suggest->seen.packets, "packets",
+				      (int)(elapsed_ns / (live->for_ns / 1000)));
 	}
 	progress_end();
 	if (signals >= 0)
@@ -116,8 +103,12 @@ static int device_watch(struct live *live)
 static int live_run(struct live *live)
 {
 	struct suggest *s = live->suggest;
-	const struct watch_options options = {
-		.reasons = reasons_wanted(), .rate = s->rate, .counter_id = RL_WATCH_ANY};
+	/* Denied and banned packets, and those without headers, say nothing of clients. */
+	const uint32_t unwanted = 1u << RL_REASON_DENIED | 1u << RL_REASON_BANNED |
+				  1u << RL_REASON_MALFORMED | 1u << RL_REASON_NON_IP;
+	const struct watch_options options = {.reasons = ((1u << RL_REASON_COUNT) - 1) & ~unwanted,
+					      .rate = s->rate,
+					      .counter_id = RL_WATCH_ANY};
 	struct watch_figures figures = {0};
 	int ret = watch_open(&live->instance, &options, &live->watch);
 

@@ -78,18 +78,6 @@ static void few_print(const struct suggest *s)
 	puts(".");
 }
 
-static void head_print(const struct suggest *s)
-{
-	seen_print(s);
-	few_print(s);
-	printf("# Numbers: ");
-	factor_print(s->headroom);
-	puts(" times (--headroom) the highest that is not a flood; rates over 10 s.");
-	if (!s->enforce)
-		puts("# The limits only count (over count): `rlctl stats` shows what they would refuse. "
-		     "--enforce suggests them in force.");
-}
-
 /* ---- each limit */
 
 static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
@@ -144,22 +132,15 @@ static void limit_print(const struct suggest *s, const struct suggest_class *cla
 	printf("\n%s\n", line);
 }
 
-static void name_print(const struct suggest *s, const struct suggest_class *class)
+static void class_print(const struct suggest *s, const struct suggest_class *class)
 {
-	char match[SUGGEST_RULE_MAX];
+	char match[SUGGEST_RULE_MAX], size[NUMBER_TEXT_MAX];
 
 	suggest_match_print(match, &s->suggestion, class->kind, class->number);
 	if (class->kind == SUGGEST_REST_TCP || class->kind == SUGGEST_REST_UDP)
 		printf("\n# the rest of %.3s: ", match);
 	else
 		printf("\n# %s: ", class->kind == SUGGEST_ALL ? "all packets" : match);
-}
-
-static void class_print(const struct suggest *s, const struct suggest_class *class)
-{
-	char size[NUMBER_TEXT_MAX];
-
-	name_print(s, class);
 	size_print(size, class->bytes);
 	if (class->packets)
 		printf("%s packet%s, %s, %s%s source%s, in %s of %s s\n", shown(class->packets),
@@ -176,7 +157,14 @@ static void class_print(const struct suggest *s, const struct suggest_class *cla
 
 void suggest_print_text(const struct suggest *s)
 {
-	head_print(s);
+	seen_print(s);
+	few_print(s);
+	printf("# Numbers: ");
+	factor_print(s->headroom);
+	puts(" times (--headroom) the highest that is not a flood; rates over 10 s.");
+	if (!s->enforce)
+		puts("# The limits only count (over count): `rlctl stats` shows what they would refuse. "
+		     "--enforce suggests them in force.");
 	for (size_t i = 0; i < s->suggestion.count; i++)
 		class_print(s, &s->suggestion.classes[i]);
 }

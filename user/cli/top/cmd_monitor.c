@@ -90,25 +90,6 @@ static int reasons_parse(const struct command *command, uint32_t *out)
 	return 0;
 }
 
-static int prefix_option(const struct command *command, struct watch_options *out)
-{
-	const char *word = command->arguments[OPTION_PREFIX];
-	int rc = word ? option_prefix_get("prefix", word, out->addr, &out->len) : 0;
-
-	out->has_prefix = word && !rc;
-	return rc;
-}
-
-/* Finds the rule of --rule. */
-static int rule_option(const struct command *command, struct monitor *m)
-{
-	const struct rule *found;
-	int ret = selector_option(command, &m->instance, &m->book.policy, &found);
-
-	m->options.counter_id = ret || !found ? RL_WATCH_ANY : found->counter_id;
-	return ret;
-}
-
 /* ---- packets */
 
 static int on_sample(void *arg, const struct sampled *sampled)
@@ -170,18 +151,6 @@ static int written(const struct monitor *m, int ret)
 	return ret;
 }
 
-/* Processes the available samples. 0 to continue. */
-static int drain(struct monitor *m)
-{
-	int ret = rule_book_refresh(&m->book);
-
-	if (!ret)
-		ret = watch_poll(m->watch, on_sample, m);
-	if (!ret)
-		ret = alarms_look(m);
-	return written(m, ret);
-}
-
 /* Waits for samples. True on a signal, or if the reader of standard output has closed it. */
 static bool wait_ends(const struct monitor *m, int signals)
 {
@@ -206,7 +175,12 @@ static int watch_packets(struct monitor *m)
 
 	while (!ret && !end && m->shown != m->count) {
 		end = wait_ends(m, signals) || clock_ns(CLOCK_MONOTONIC) >= m->end_ns;
-		ret = drain(m);
+		ret = rule_book_refresh(&m->book);
+		if (!ret)
+			ret = watch_poll(m->watch, on_sample, m);
+		if (!ret)
+			ret = alarms_look(m);
+		ret = written(m, ret);
 	}
 	if (!ret && m->shown != m->count)
 		ret = written(m, watch_finish(m->watch, m->end_ns, on_sample, m));
@@ -262,10 +236,12 @@ static void summary(const struct monitor *m)
 static int monitor_run(const struct command *command, struct monitor *m)
 {
 	const char *path = command->arguments[OPTION_WRITE];
+	const struct rule *found = NULL;
 	int ret = rule_book_refresh(&m->book);
 
 	if (!ret)
-		ret = rule_option(command, m);
+		ret = selector_option(command, &m->instance, &m->book.policy, &found);
+	m->options.counter_id = ret || !found ? RL_WATCH_ANY : found->counter_id;
 	if (!ret && path)
 		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
 	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
@@ -287,6 +263,7 @@ static int monitor_run(const struct command *command, struct monitor *m)
 
 int cmd_monitor(const struct command *command)
 {
+	const char *prefix = command->arguments[OPTION_PREFIX];
 	struct monitor m = {0};
 	uint32_t count, seconds;
 	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &m.options.rate);
@@ -297,12 +274,13 @@ int cmd_monitor(const struct command *command)
 		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
 	if (!ret)
 		ret = reasons_parse(command, &m.options.reasons);
-	if (!ret)
-		ret = prefix_option(command, &m.options);
+	if (!ret && prefix)
+		ret = option_prefix_get("prefix", prefix, m.options.addr, &m.options.len);
 	if (!ret && output_json && option_given(command, OPTION_WRITE))
 		ret = wrong("monitor: --write and --json exclude each other: leave one out");
 	if (ret)
 		return ret;
+	m.options.has_prefix = prefix;
 	m.count = option_given(command, OPTION_PACKETS) ? count : UINT64_MAX;
 	m.end_ns = option_given(command, OPTION_SECONDS) ? seconds * NS_PER_SECOND : 0;
 	ret = instance_open_shared(&command->target, &m.instance);

@@ -235,19 +235,14 @@ static void draw_foot(const struct screen *s)
 	curs_set(s->mode == MODE_FILTER || s->mode == MODE_DENY);
 }
 
-/* Follows the terminal's size even if SIGWINCH was lost. */
-static void size_follow(void)
+void screen_draw(struct screen *s)
 {
 	struct winsize size;
 
+	/* Follows the terminal's size even if SIGWINCH was lost. */
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
 	    is_term_resized(size.ws_row, size.ws_col))
 		resizeterm(size.ws_row, size.ws_col);
-}
-
-void screen_draw(struct screen *s)
-{
-	size_follow();
 	if (s->selected >= s->top->count)
 		s->selected = s->top->count ? s->top->count - 1 : 0;
 	if (s->selected < s->first)

@@ -338,26 +338,19 @@ static void keys_read(struct screen *s)
 
 /* ---- the loop */
 
-static void wait_for_keys(struct screen *s, int signals)
-{
-	struct pollfd fds[] = {
-		{.fd = STDIN_FILENO, .events = POLLIN},
-		{.fd = signals, .events = POLLIN},
-	};
-
-	if (poll(fds, 2, WAIT_MS) < 0)
-		return; /* EINTR: the terminal was resized */
-	s->ends |= fds[1].revents || fds[0].revents & (POLLERR | POLLHUP | POLLNVAL);
-}
-
 static int screen_run(struct screen *s, int signals)
 {
 	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 	int ret = 0;
 
 	while (!ret && !s->ends) {
+		struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+				       {.fd = signals, .events = POLLIN}};
+
 		screen_draw(s);
-		wait_for_keys(s, signals);
+		if (poll(fds, 2, WAIT_MS) >= 0) /* else EINTR: the terminal was resized */
+			s->ends |=
+				fds[1].revents || fds[0].revents & (POLLERR | POLLHUP | POLLNVAL);
 		keys_read(s);
 		ret = s->failed ? s->failed : top_drain(s->top);
 		if (ret || clock_ns(CLOCK_MONOTONIC) < next_ns)
@@ -367,17 +360,6 @@ static int screen_run(struct screen *s, int signals)
 			ret = top_turn(s->top, rows_looked(s));
 	}
 	return ret;
-}
-
-static void colours_make(struct screen *s)
-{
-	s->colours = colours_wanted(stdout) && has_colors() && start_color() == OK;
-	if (!s->colours)
-		return;
-	use_default_colors();
-	init_pair(PAIR_DROPPED, COLOR_RED, -1);
-	init_pair(PAIR_BANNED, COLOR_YELLOW, -1);
-	init_pair(PAIR_MESSAGE, COLOR_YELLOW, -1);
 }
 
 int top_show(struct top *top, bool *next)
@@ -397,7 +379,13 @@ int top_show(struct top *top, bool *next)
 	nodelay(stdscr, true);
 	keypad(stdscr, true);
 	set_escdelay(25);
-	colours_make(&s);
+	s.colours = colours_wanted(stdout) && has_colors() && start_color() == OK;
+	if (s.colours) {
+		use_default_colors();
+		init_pair(PAIR_DROPPED, COLOR_RED, -1);
+		init_pair(PAIR_BANNED, COLOR_YELLOW, -1);
+		init_pair(PAIR_MESSAGE, COLOR_YELLOW, -1);
+	}
 	output_quiet = true; /* a note would be printed over the screen */
 	ret = screen_run(&s, signals);
 	endwin();

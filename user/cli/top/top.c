@@ -196,13 +196,6 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 	out->dport.known = talker_port(talker, &out->dport.number, &out->dport.share);
 }
 
-static bool is_shown(const struct top *top, const struct talker *talker)
-{
-	const struct top_filter *filter = &top->filter[top->by];
-
-	return !filter->set || prefix_contains(filter->addr, filter->len, talker->addr);
-}
-
 /* Do the samples of a verdict bear a rate? */
 static bool is_borne(const struct top *top, const struct talker *talker)
 {
@@ -230,8 +223,19 @@ static void rare_add(struct top *top, const struct talker *talker)
 	}
 }
 
-static void rare_finish(struct top *top)
+static void addresses_make(struct top *top)
 {
+	const struct top_filter *filter = &top->filter[top->by];
+
+	for (const struct talker *at = talkers_shown(top)->list; at; at = at->hh.next) {
+		if (filter->set && !prefix_contains(filter->addr, filter->len, at->addr))
+			continue;
+		top->seen++;
+		if (is_borne(top, at))
+			row_fill(top, at, &top->rows[top->count++]);
+		else
+			rare_add(top, at);
+	}
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
 		struct top_rare *rare = &top->rare[v];
 		struct talk all = talkers_sum(talkers_shown(top), v);
@@ -240,20 +244,6 @@ static void rare_finish(struct top *top)
 		rare->rate = rate_of(&top->rate[v], &rare->talk, &all);
 		rare->sources = rare_count(&rare->rare, &all.packets);
 	}
-}
-
-static void addresses_make(struct top *top)
-{
-	for (const struct talker *at = talkers_shown(top)->list; at; at = at->hh.next) {
-		if (!is_shown(top, at))
-			continue;
-		top->seen++;
-		if (is_borne(top, at))
-			row_fill(top, at, &top->rows[top->count++]);
-		else
-			rare_add(top, at);
-	}
-	rare_finish(top);
 }
 
 /* ---- rows of rules */

@@ -188,15 +188,6 @@ static void offer_set_word(void *arg, const char *name)
 	offer_value(arg, word);
 }
 
-/* @NAME, where the parser takes it: as prefix, and behind src and dst. */
-static void offer_set_words(struct completion *c, const char *line,
-			    const struct policy_context *ctx)
-{
-	struct value_offer offered = {c, line, ctx};
-
-	set_names_offer(&c->command.target, offer_set_word, &offered);
-}
-
 /* Names behind a match that has some; false: the word before is none. */
 static bool offer_names(struct completion *c, const char *line, const struct policy_context *ctx)
 {
@@ -239,14 +230,16 @@ static void offer_language(struct completion *c)
 {
 	char *line = words_join("rule", c->command.words, c->command.word_count);
 	struct policy_context ctx;
+	struct value_offer offered = {c, line, &ctx};
 	char key[KEY_WORD_MAX];
 	const char *word;
 	bool names;
 
 	context_ask(c, &ctx);
 	names = offer_names(c, line, &ctx);
+	/* @NAME, where the parser takes it: as prefix, and behind src and dst. */
 	if (!names && (!c->word[0] || c->word[0] == '@'))
-		offer_set_words(c, line, &ctx);
+		set_names_offer(&c->command.target, offer_set_word, &offered);
 	for (size_t i = 0; !names && (word = policy_word(i)); i++)
 		offer_word_if_parsed(c, line, &ctx, word);
 	if (!names)

@@ -134,15 +134,6 @@ static int check_all(struct run *run)
 	return rc;
 }
 
-/* Prints those that there are. */
-static void documents_end(struct run *run)
-{
-	if (run->documents && json_object_array_length(run->documents))
-		json_print(run->documents);
-	else
-		json_object_put(run->documents);
-}
-
 static int change_all(struct run *run)
 {
 	int rc = check_all(run);
@@ -160,7 +151,10 @@ static int change_all(struct run *run)
 			partial_report(&run->places,
 				       interrupted ? NULL : run->places.items[i].device, i);
 	}
-	documents_end(run);
+	if (run->documents && json_object_array_length(run->documents))
+		json_print(run->documents);
+	else
+		json_object_put(run->documents);
 	return rc;
 }
 

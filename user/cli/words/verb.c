@@ -184,21 +184,11 @@ static bool is_selection(const char *words)
 	}
 }
 
-static int device_name_check(const struct verb *verb, const char *name)
-{
-	if (is_device_name(name))
-		return 0;
-	if (!is_selection(name))
-		return wrong("invalid device name '%s': `ip link` lists the devices", name);
-	return verb->many ? 0
-			  : wrong("%s: takes only one device, not '%s': `ip link` lists them",
-				  verb->name, name);
-}
-
 /* The device from its option or from the first word. */
 static int device_check(struct command *command)
 {
 	const struct verb *verb = command->verb;
+	const char *name;
 
 	if (verb->device != DEVICE_NO && command->word_count) {
 		if (command->target.device)
@@ -211,7 +201,14 @@ static int device_check(struct command *command)
 	if (verb->device == DEVICE_MUST && !command->target.device)
 		return wrong("%s: missing device: `rlctl %s DEV`", verb->name, verb->name);
 	command->target.many = verb->many;
-	return command->target.device ? device_name_check(verb, command->target.device) : 0;
+	name = command->target.device;
+	if (!name || is_device_name(name))
+		return 0;
+	if (!is_selection(name))
+		return wrong("invalid device name '%s': `ip link` lists the devices", name);
+	return verb->many ? 0
+			  : wrong("%s: takes only one device, not '%s': `ip link` lists them",
+				  verb->name, name);
 }
 
 /* `apply --try FILE`: the option has taken the file for its time. */
@@ -223,20 +220,16 @@ static bool try_lacks_time(const struct command *command)
 	return word && duration_parse(word, &duration_ns);
 }
 
-static int no_words_check(const struct command *command)
-{
-	if (!command->word_count)
-		return 0;
-	return wrong("%s: unexpected argument '%s' beside --file: leave one of them out",
-		     command->verb->name, command->words[0]);
-}
-
 static int words_check(const struct command *command)
 {
 	const struct verb *verb = command->verb;
 
-	if (options_given(command) & verb->words_none)
-		return no_words_check(command);
+	if (options_given(command) & verb->words_none) {
+		if (!command->word_count)
+			return 0;
+		return wrong("%s: unexpected argument '%s' beside --file: leave one of them out",
+			     verb->name, command->words[0]);
+	}
 	if (command->word_count < verb->words_min && try_lacks_time(command))
 		return wrong("%s: --try requires a time, such as 30s: `rlctl %s --try 30s %s`",
 			     verb->name, verb->name, verb->words);
