@@ -100,22 +100,11 @@ void privileges_lower(uint32_t raised)
 			   capabilities_get(CAP_EFFECTIVE) & ~raised);
 }
 
-/* "CAP_BPF, CAP_NET_ADMIN" */
-static void names_print(uint32_t bits, char out[NAMES_MAX])
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (int i = 0; i < PRIVILEGE_COUNT; i++)
-		if (bits & 1u << i)
-			used += snprintf(out + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
-					 rows[i].name);
-}
-
 int privileges_keep(const char *verb, uint32_t needs, uint32_t uses, uint32_t aside)
 {
 	uint32_t have = capabilities_get(CAP_PERMITTED), keep = needs | uses, missing;
-	char names[NAMES_MAX];
+	char names[NAMES_MAX] = "";
+	size_t used = 0;
 
 	if (have & PRIVILEGE_BIT(SYS_ADMIN) && keep & ~have & PARTS_OF_SYS_ADMIN) {
 		keep |= PRIVILEGE_BIT(SYS_ADMIN);
@@ -124,7 +113,10 @@ int privileges_keep(const char *verb, uint32_t needs, uint32_t uses, uint32_t as
 	missing = needs & ~have;
 	if (!missing)
 		return capabilities_set((keep | aside) & have, keep & have);
-	names_print(missing, names);
+	for (int i = 0; i < PRIVILEGE_COUNT; i++)
+		if (missing & 1u << i)
+			used += snprintf(names + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+					 rows[i].name);
 	return fail("%s: missing capabilities: %s: run it as root (sudo)", verb, names);
 }
 

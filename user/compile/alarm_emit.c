@@ -12,13 +12,6 @@
 
 /* ---- numbers */
 
-static int alarm_number(const struct policy *policy, const char *name)
-{
-	const struct policy_alarm *alarm = policy_alarm_find(policy, name);
-
-	return alarm ? (int)(alarm - policy->alarms) : -ENOENT;
-}
-
 /* Packets or bytes that the rate gives in so many tenths, in *out, and whether there is a rest:
  * more than the rate is more than that many, and less than the rate is less than one more if there
  * is. */
@@ -46,17 +39,6 @@ static void phase_emit(const struct policy_alarm *alarm, int which, struct rl_al
 		out->limit += rest || !out->limit;
 }
 
-static void words_emit(const struct policy_alarm *alarm, struct rl_alarm *out)
-{
-	*out = (struct rl_alarm){.unit = alarm->unit};
-	memcpy(out->name, alarm->name, sizeof(out->name));
-	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
-	phase_emit(alarm, 0, &out->phase[0]);
-	phase_emit(alarm, 1, &out->phase[1]);
-	amount_in(&out->phase[0], RL_ALARM_DURATIONS * out->phase[0].tenths, alarm->unit,
-		  &out->most);
-}
-
 /* ---- the policy in force */
 
 /* Do they count the same, and go on and off alike? */
@@ -70,33 +52,37 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 {
 	out->alarms_same = next->alarm_count == in_force->alarm_count;
 	for (size_t i = 0; i < next->alarm_count && i < RL_ALARMS_MAX; i++) {
-		int number = alarm_number(in_force, next->alarms[i].name);
+		const struct policy_alarm *alarm = &next->alarms[i];
+		const struct policy_alarm *old = policy_alarm_find(in_force, alarm->name);
 
 		out->alarm_from[i] = 0;
-		if (number >= 0 && same_counting(&in_force->alarms[number], &next->alarms[i]))
-			out->alarm_from[i] = number + 1;
-		if (number != (int)i || !same_alarm(&in_force->alarms[i], &next->alarms[i]))
+		if (old && same_counting(old, alarm))
+			out->alarm_from[i] = old - in_force->alarms + 1;
+		if (!old || (size_t)(old - in_force->alarms) != i || !same_alarm(old, alarm))
 			out->alarms_same = false;
 	}
 }
 
 /* ---- */
 
-/* Does its count need more than headers, as to which sets an address is in? */
-static bool asks_facts(const struct match *match)
-{
-	return match->flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER) ||
-	       match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST);
-}
-
 static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32_t number)
 {
+	struct rl_alarm *out = &b->out->alarms->alarm[number];
 	struct rule counts = alarm->counts;
 
 	counts.line = alarm->line;
-	if (asks_facts(&counts.match))
+	/* Its count needs more than headers, as to which sets an address is in. */
+	if (counts.match.flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER) ||
+	    match_names_set(&counts.match, RL_MATCH_SRC) ||
+	    match_names_set(&counts.match, RL_MATCH_DST))
 		b->out->header.uses |= RL_USE_FACTS_FIRST;
-	words_emit(alarm, &b->out->alarms->alarm[number]);
+	*out = (struct rl_alarm){.unit = alarm->unit};
+	memcpy(out->name, alarm->name, sizeof(out->name));
+	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
+	phase_emit(alarm, 0, &out->phase[0]);
+	phase_emit(alarm, 1, &out->phase[1]);
+	amount_in(&out->phase[0], RL_ALARM_DURATIONS * out->phase[0].tenths, alarm->unit,
+		  &out->most);
 	counting_emit(b, &counts, alarm->unit != RL_PACKETS);
 }
 

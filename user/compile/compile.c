@@ -92,19 +92,11 @@ static void header_next(const struct rl_policy_header *current, struct rl_policy
 	};
 }
 
-static void header_end(struct build *b)
-{
-	struct rl_policy_header *header = &b->out->header;
-
-	header->rules = b->out->first_rule + b->out->rule_count;
-	if (b->slots_end > header->next_counter_id)
-		header->next_counter_id = b->slots_end;
-}
-
 /* The steps that policy_compile and prefix_compile share. */
 static int build(struct build *b, struct policy *next, const struct policy *current,
 		 bool keep_expiry)
 {
+	struct rl_policy_header *header = &b->out->header;
 	int ret = build_allocate(b, next);
 
 	b->current = current;
@@ -127,7 +119,9 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		ret = b->error;
 	if (!ret) {
 		refusals_choose(b);
-		header_end(b);
+		header->rules = b->out->first_rule + b->out->rule_count;
+		if (b->slots_end > header->next_counter_id)
+			header->next_counter_id = b->slots_end;
 	}
 	free(b->used);
 	return ret;

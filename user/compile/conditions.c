@@ -29,15 +29,6 @@ static void outside_add(struct conditions *all, enum rl_word word, uint32_t firs
 		condition_add(all, word, RL_IN_RANGE, last + 1, first - last - 2);
 }
 
-static void range_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
-		      enum rl_word word, uint32_t first, uint32_t last)
-{
-	if (rule->match.negated & flag)
-		outside_add(all, word, first, last);
-	else
-		condition_add(all, word, RL_IN_RANGE, first, last - first);
-}
-
 static void bits_add(struct conditions *all, const struct rule *rule, enum rl_match_flag flag,
 		     enum rl_word word, uint16_t bits, uint16_t mask)
 {
@@ -84,8 +75,11 @@ static void numbers_add(struct conditions *all, const struct rule *rule)
 
 		if (all_fields[field_of(flag)].kind == FIELD_FLAGS)
 			bits_add(all, rule, flag, word, numbers.first, numbers.last);
+		else if (rule->match.negated & flag)
+			outside_add(all, word, numbers.first, numbers.last);
 		else
-			range_add(all, rule, flag, word, numbers.first, numbers.last);
+			condition_add(all, word, RL_IN_RANGE, numbers.first,
+				      numbers.last - numbers.first);
 	}
 }
 

@@ -40,18 +40,11 @@ static struct match entry_match(const struct rl_rule *entry, const struct rl_ext
 	return out;
 }
 
-/* The element of a rule that states nothing of rl_extra may hold conditions alone. */
-static bool is_stated(const struct match *match, const struct rl_extra *extra)
-{
-	static const struct rl_extra none;
-
-	return match->flags & RL_MATCH_EXTRAS || memcmp(extra, &none, sizeof(none));
-}
-
 /* The rule's matches. filter_bit is of the program, not of the rule, and packets alone need the
  * conditions. */
 static int entry_matches(const struct compiled *in, const struct rl_rule *entry, struct rule *out)
 {
+	static const struct rl_extra none;
 	uint32_t number = entry->extra & RL_EXTRA_INDEX;
 	struct rl_extra extra;
 	int ret = 0;
@@ -70,7 +63,8 @@ static int entry_matches(const struct compiled *in, const struct rl_rule *entry,
 	if (extra.filter_bit == RL_FILTER_NONE)
 		memset(extra.filter, 0, sizeof(extra.filter));
 	extra.filter_bit = 0;
-	if (is_stated(&out->match, &extra))
+	/* The element of a rule that states nothing of rl_extra may hold conditions alone. */
+	if (out->match.flags & RL_MATCH_EXTRAS || memcmp(&extra, &none, sizeof(none)))
 		out->extra = extra_intern(&extra, &ret);
 	return ret;
 }
@@ -221,28 +215,22 @@ static int sets_append(struct policy *out, const struct compiled *in,
 	return ret;
 }
 
-static void alarm_decompile(const struct rl_alarm *in, struct policy_alarm *out)
-{
-	*out = (struct policy_alarm){.unit = in->unit};
-	memcpy(out->name, in->name, sizeof(out->name) - 1);
-	memcpy(out->comment, in->comment, sizeof(out->comment) - 1);
-	for (int i = 0; i < 2; i++) {
-		out->phase[i].amount = in->phase[i].amount;
-		out->phase[i].period_ns = in->phase[i].period_ns;
-		out->phase[i].for_ns = in->phase[i].for_ns;
-	}
-}
-
 static int alarm_append(struct policy *out, const struct compiled *in, const struct rl_alarm *words,
 			const struct rl_rule *entry)
 {
 	const struct rule any = {.kind = PREFIX_ANY};
 	struct policy counts = {0};
-	struct policy_alarm alarm;
+	struct policy_alarm alarm = {.unit = words->unit};
 	int ret = range_decompile(in, &any, entry, 1, 0, &counts);
 
 	if (!ret) {
-		alarm_decompile(words, &alarm);
+		memcpy(alarm.name, words->name, sizeof(alarm.name) - 1);
+		memcpy(alarm.comment, words->comment, sizeof(alarm.comment) - 1);
+		for (int i = 0; i < 2; i++) {
+			alarm.phase[i].amount = words->phase[i].amount;
+			alarm.phase[i].period_ns = words->phase[i].period_ns;
+			alarm.phase[i].for_ns = words->phase[i].for_ns;
+		}
 		alarm.counts = counts.rules[0];
 		ret = policy_alarm_put(out, &alarm);
 	}

@@ -193,14 +193,6 @@ static void emit_conditions(struct build *b, const struct rule *rule,
 	memcpy(extra->conditions, all, sizeof(all));
 }
 
-static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule *entry)
-{
-	numbers_compile(&rule->limit, b->ctx, entry);
-	b->out->header.uses |= limit_state_uses(&rule->limit, b->ctx);
-	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
-	entry->generation = b->out->header.generation;
-}
-
 /* The matches as packets compare them. */
 static struct rl_match match_emit(const struct match *match)
 {
@@ -243,8 +235,12 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	set_matches_emit(b, rule, &bits);
 	emit_extra(b, rule, bits.filter, entry);
 	emit_conditions(b, rule, &bits, entry);
-	if (rule->action == RL_ACTION_LIMIT)
-		emit_limit(b, rule, entry);
+	if (rule->action == RL_ACTION_LIMIT) {
+		numbers_compile(&rule->limit, b->ctx, entry);
+		b->out->header.uses |= limit_state_uses(&rule->limit, b->ctx);
+		entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
+		entry->generation = b->out->header.generation;
+	}
 	while_emit(b, rule, entry);
 }
 
@@ -392,17 +388,12 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 
 /* ---- prefixes */
 
-static __u64 *family_lengths(struct rl_policy_header *header, const struct rule *prefix)
-{
-	return header->lengths[!prefix_is_ipv4(prefix->addr, prefix->len)];
-}
-
 static void length_record(struct rl_policy_header *header, const struct rule *prefix)
 {
 	bool ipv4 = prefix_is_ipv4(prefix->addr, prefix->len);
 	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
 
-	family_lengths(header, prefix)[prefix->len / 64] |= 1ull << prefix->len % 64;
+	header->lengths[!ipv4][prefix->len / 64] |= 1ull << prefix->len % 64;
 	if (RL_FAMILY_BITS + prefix->len < *shortest)
 		*shortest = RL_FAMILY_BITS + prefix->len;
 }

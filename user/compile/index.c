@@ -64,11 +64,6 @@ static uint32_t axis_end(enum rl_index_axis axis)
 	return axis == RL_INDEX_PROTO ? 255 : UINT16_MAX;
 }
 
-static void span_add(struct table *table, uint32_t first, uint32_t last, uint16_t rule)
-{
-	table->spans[table->span_count++] = (struct span){first, last, rule};
-}
-
 static void rule_spans(struct table *table, const struct rule *rule, uint16_t number)
 {
 	static const enum rl_match_flag flags[] = {
@@ -83,7 +78,8 @@ static void rule_spans(struct table *table, const struct rule *rule, uint16_t nu
 	if (states(rule, flags[table->axis]))
 		rule_values(rule, flags[table->axis], &ranges);
 	for (uint32_t i = 0; i < ranges.count; i++)
-		span_add(table, ranges.range[i].first, ranges.range[i].last, number);
+		table->spans[table->span_count++] =
+			(struct span){ranges.range[i].first, ranges.range[i].last, number};
 }
 
 /* ---- a table by one axis */
@@ -213,19 +209,6 @@ static int entry_append(struct index *index, struct rl_index_entry entry)
 	return 0;
 }
 
-/* The run of the interval whose entry is at `interval`. */
-static int run_append(struct index *index, size_t interval, const uint16_t *run, size_t count,
-		      uint32_t first)
-{
-	int ret = 0;
-
-	index->entries[interval].count = count;
-	index->entries[interval].first = count == 1 ? first + run[0] : index->count;
-	for (size_t i = 0; !ret && count > 1 && i < count; i++)
-		ret = entry_append(index, (struct rl_index_entry){.first = first + run[i]});
-	return ret;
-}
-
 /* Leaves out of table->starts those where nothing changes. */
 static void starts_merge(struct table *table)
 {
@@ -258,8 +241,12 @@ static int table_append(struct index *index, size_t at, struct table *table, uin
 		ret = entry_append(index, (struct rl_index_entry){.start = table->starts[i]});
 	for (size_t i = 0; !ret && i < table->start_count; i++) {
 		size_t count = run_collect(table, table->starts[i], run, RL_RUN_MAX);
+		struct rl_index_entry *interval = &index->entries[intervals + i];
 
-		ret = run_append(index, intervals + i, run, count, first);
+		interval->count = count;
+		interval->first = count == 1 ? first + run[0] : index->count;
+		for (size_t j = 0; !ret && count > 1 && j < count; j++)
+			ret = entry_append(index, (struct rl_index_entry){.first = first + run[j]});
 	}
 	return ret;
 }

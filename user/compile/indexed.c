@@ -61,13 +61,6 @@ static int refuse_meeting(struct build *b, const struct meeting *met)
 	return 0;
 }
 
-static int refuse_unknown(struct build *b, const struct rule *rule)
-{
-	return build_refuse(b, rule, -E2BIG,
-			    "the limits of this prefix overlap in too many ways to tell whether "
-			    "one packet could meet more than 8: narrow their matches");
-}
-
 int limits_check(struct build *b, const struct rule *const *order, size_t count)
 {
 	const struct policy_context *text = b->ctx->text;
@@ -76,7 +69,12 @@ int limits_check(struct build *b, const struct rule *const *order, size_t count)
 
 	if (ret == -E2BIG)
 		return refuse_meeting(b, &met);
-	return ret == -EOVERFLOW ? refuse_unknown(b, order[count - 1]) : ret;
+	if (ret == -EOVERFLOW)
+		return build_refuse(b, order[count - 1], -E2BIG,
+				    "the limits of this prefix overlap in too many ways to tell "
+				    "whether one packet could meet more than 8: narrow their "
+				    "matches");
+	return ret;
 }
 
 static int index_make(struct build *b, const struct rule *const *order, size_t count,

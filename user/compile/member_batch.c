@@ -53,15 +53,6 @@ struct written {
 	struct member_entry *entry;
 };
 
-static void written_make(const struct member_batch *batch, const struct member_place *place,
-			 struct written *out)
-{
-	out->entry = &batch->entries[place->index];
-	out->hash = place_hash(place);
-	slot_of_member(&out->entry->member, batch->set, batch->epoch, out->entry->expires,
-		       &out->slot);
-}
-
 /* The member as it is there already, with its present time. */
 static void entry_meet(struct member_page *page, const struct written *written, int place)
 {
@@ -101,10 +92,11 @@ static bool entry_put(struct member_batch *batch, struct member_page *page,
 		      const struct member_place *at)
 {
 	struct rl_member_layout *layout = batch->table->layout;
-	struct written written;
+	struct member_entry *entry = &batch->entries[at->index];
+	struct written written = {.entry = entry, .hash = place_hash(at)};
 	int place;
 
-	written_make(batch, at, &written);
+	slot_of_member(&entry->member, batch->set, batch->epoch, entry->expires, &written.slot);
 	place = slot_find(&page->lines, page->ipv6, written.hash, &written.slot);
 	if (place >= 0) {
 		entry_meet(page, &written, place);
@@ -115,7 +107,7 @@ static bool entry_put(struct member_batch *batch, struct member_page *page,
 		if (batch->former == batch->epoch)
 			page->members[batch->set]++;
 	}
-	if (written.entry->became != MEMBER_PRESENT || batch->former != batch->epoch) {
+	if (entry->became != MEMBER_PRESENT || batch->former != batch->epoch) {
 		guide_add(layout, batch->table->seed, page->ipv6, &written.slot);
 		expiry_note(layout, written.slot.expires);
 	}

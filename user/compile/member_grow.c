@@ -99,17 +99,10 @@ static int page_join(const struct member_table *table, struct member_page *page,
 	return 0;
 }
 
-/* Whoever walks through the pages begins anew, and so does the round of those that are swept. */
-static void merge_tell(struct rl_member_layout *layout)
-{
-	__atomic_store_n(&layout->merges, layout->merges + 1, __ATOMIC_SEQ_CST);
-	layout->swept = 0;
-	layout->round_expiry = 0;
-}
-
 /* Merges the last page, of two or more, into the one that it was split from. */
 static int table_merge(struct member_table *table, bool ipv6)
 {
+	struct rl_member_layout *layout = table->layout;
 	uint64_t pages = pages_read(table, ipv6);
 	uint32_t number = (uint32_t)pages - 1;
 	struct member_page last, page;
@@ -123,7 +116,10 @@ static int table_merge(struct member_table *table, bool ipv6)
 		ret = page_store(table, &page);
 	if (ret)
 		return ret;
-	merge_tell(table->layout);
+	/* Whoever walks through the pages begins anew, and so does the round of those swept. */
+	__atomic_store_n(&layout->merges, layout->merges + 1, __ATOMIC_SEQ_CST);
+	layout->swept = 0;
+	layout->round_expiry = 0;
 	pages_publish(table, ipv6, member_pages(number));
 	if (!last.exists)
 		return 0;

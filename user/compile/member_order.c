@@ -85,17 +85,6 @@ static const struct member *member_at(const void *members, size_t stride, size_t
 	return (const void *)((const char *)members + index * stride);
 }
 
-static struct member_place place_of(const struct member_table *table, const struct member *member,
-				    uint32_t index)
-{
-	struct member_slot slot;
-
-	slot_of_member(member, 0, 0, 0, &slot);
-	return (struct member_place){
-		.key = bits_reverse(slot_hash(table, !member_is_ipv4(member), &slot)),
-		.index = index};
-}
-
 int member_order_make(const struct member_table *table, const void *members, size_t stride,
 		      size_t count, struct member_order *out)
 {
@@ -110,8 +99,12 @@ int member_order_make(const struct member_table *table, const void *members, siz
 	next[1] = out->count[0];
 	for (size_t i = 0; i < count; i++) {
 		const struct member *member = member_at(members, stride, i);
+		bool ipv6 = !member_is_ipv4(member);
+		struct member_slot slot;
 
-		out->places[next[!member_is_ipv4(member)]++] = place_of(table, member, i);
+		slot_of_member(member, 0, 0, 0, &slot);
+		out->places[next[ipv6]++] = (struct member_place){
+			.key = bits_reverse(slot_hash(table, ipv6, &slot)), .index = i};
 	}
 	ret = places_sort(out->places, out->count[0]);
 	if (!ret)

@@ -140,15 +140,6 @@ static bool way_holds(const union rl_member_page *lines, bool ipv6, uint32_t lin
 	       lines->line4[line].addr[way] == wanted->addr[0];
 }
 
-static int line_find(const union rl_member_page *lines, bool ipv6, uint32_t line,
-		     const struct member_slot *wanted)
-{
-	for (uint32_t way = 0; way < page_ways(ipv6); way++)
-		if (way_holds(lines, ipv6, line, way, wanted))
-			return line * page_ways(ipv6) + way;
-	return -1;
-}
-
 static uint32_t line_next(bool ipv6, uint32_t line)
 {
 	return line + 1 < page_lines(ipv6) ? line + 1 : 0;
@@ -160,10 +151,11 @@ int slot_find(const union rl_member_page *lines, bool ipv6, uint64_t hash,
 	uint32_t line = member_line(hash, page_lines(ipv6));
 
 	for (int probe = 0; probe < RL_MEMBER_PROBES; probe++, line = line_next(ipv6, line)) {
-		int place = line_find(lines, ipv6, line, wanted);
-
-		if (place >= 0 || !line_is_full(lines, ipv6, line))
-			return place;
+		for (uint32_t way = 0; way < page_ways(ipv6); way++)
+			if (way_holds(lines, ipv6, line, way, wanted))
+				return line * page_ways(ipv6) + way;
+		if (!line_is_full(lines, ipv6, line))
+			return -1;
 	}
 	return -1;
 }

@@ -76,16 +76,6 @@ static void entries_unite(struct member_batch *batch)
 	memmove(order_places(&batch->order, true), former6, count6 * sizeof(*former6));
 }
 
-static int incoming_write(struct member_batch *batch)
-{
-	struct member_table *table = batch->table;
-	int ret = 0;
-
-	for (int ipv6 = 0; !ret && ipv6 < 2; ipv6++)
-		ret = table_grow(table, ipv6, members_held(table, ipv6) + batch->order.count[ipv6]);
-	return ret ? ret : batch_write(batch);
-}
-
 /* The moment, and what it means for the counts. */
 static void incoming_settle(struct member_batch *batch)
 {
@@ -107,11 +97,14 @@ static void incoming_settle(struct member_batch *batch)
 static int batch_swap(struct member_batch *batch)
 {
 	struct member_table *table = batch->table;
-	int ret;
+	int ret = 0;
 
 	stale_tell(table);
 	table->incoming = 1ull << batch->set;
-	ret = incoming_write(batch);
+	for (int ipv6 = 0; !ret && ipv6 < 2; ipv6++)
+		ret = table_grow(table, ipv6, members_held(table, ipv6) + batch->order.count[ipv6]);
+	if (!ret)
+		ret = batch_write(batch);
 	if (!ret)
 		incoming_settle(batch);
 	table->incoming = 0;

@@ -68,13 +68,6 @@ static int page_sweep(struct member_table *table, bool ipv6, uint32_t number)
 	return ret;
 }
 
-static void round_end(struct rl_member_layout *layout)
-{
-	layout->next_expiry = layout->round_expiry;
-	layout->round_expiry = 0;
-	layout->swept = 0;
-}
-
 /* IPv4 pages first, then IPv6 ones. */
 static int sweep_next(struct member_table *table)
 {
@@ -85,8 +78,11 @@ static int sweep_next(struct member_table *table)
 
 	if (layout->swept < count4 + count6)
 		ret = page_sweep(table, ipv6, layout->swept - (ipv6 ? count4 : 0));
-	if (!ret && ++layout->swept >= count4 + count6)
-		round_end(layout);
+	if (!ret && ++layout->swept >= count4 + count6) {
+		layout->next_expiry = layout->round_expiry;
+		layout->round_expiry = 0;
+		layout->swept = 0;
+	}
 	return ret;
 }
 

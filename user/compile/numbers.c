@@ -47,26 +47,19 @@ static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
 	return ((grains << shift) + amount / 2) / amount;
 }
 
-/* The burst or queue as a time, in grains. */
-static u128 queue_grains(const struct rl_limit *limit)
-{
-	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
-
-	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
-		return (u128)limit->queue_ns << RL_GRAIN_SHIFT;
-	return period * limit->size / limit->amount;
-}
-
 void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 {
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 	uint64_t burst = limit->size / bits; /* packets or bytes */
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
-	u128 capacity = queue_grains(limit);
+	/* The burst or queue as a time, in grains. */
+	u128 capacity = period * limit->size / limit->amount;
 	uint32_t most = burst < AMOUNT_MAX ? burst : AMOUNT_MAX;
 	uint32_t shift = COST_SHIFT_MAX;
 	u128 cost;
 
+	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
+		capacity = (u128)limit->queue_ns << RL_GRAIN_SHIFT;
 	while (shift && (cost_of(period * bits, limit->amount, shift) + 1) * most >> 63)
 		shift--;
 	cost = cost_of(period * bits, limit->amount, shift);
@@ -200,13 +193,6 @@ static void batch_compile(const struct rl_limit *limit, const struct compile_con
 		(u128)batch * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
-static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
-{
-	out->mask4 = mask_be64(RL_MAPPED_BITS - 64 + limit->key_len4);
-	out->mask6[0] = mask_be64(limit->key_len6);
-	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
-}
-
 bool limit_is_bucket(const struct rl_limit *limit)
 {
 	return limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET;
@@ -291,7 +277,9 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	struct rl_limit part = limit_share(limit, ctx);
 
 	out->clock = clock_choose(limit, ctx->hook, ctx->tick_ns);
-	masks_compile(limit, out);
+	out->mask4 = mask_be64(RL_MAPPED_BITS - 64 + limit->key_len4);
+	out->mask6[0] = mask_be64(limit->key_len6);
+	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
 	out->backend = backend_choose(limit, ctx);
 	out->flags = flags_of(limit, ctx);
 	switch (limit->algorithm) {

@@ -134,14 +134,6 @@ static void class_choose(struct build *b)
 		header->refusal_class = (struct rl_refusal_class){0};
 }
 
-/* Packets of the class alone ask for them. */
-static void class_note(struct rl_policy_header *header)
-{
-	header->refusal_class.ipv6 = !!(header->uses & RL_USE_REFUSALS6);
-	header->uses &= ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6);
-	header->uses |= RL_USE_REFUSAL_CLASS;
-}
-
 /* ---- of limits that every packet meets (bpf/limit/shared_refusal.h) */
 
 static bool rule_refuses(const struct rl_rule *rule)
@@ -194,6 +186,10 @@ void refusals_choose(struct build *b)
 		header->uses &= ~RL_USE_REFUSALS6;
 		header->refusal_class.ipv6 = 0;
 	}
-	if (header->refusal_class.match && header->uses & RL_USE_REFUSALS4)
-		class_note(header);
+	/* Packets of the class alone ask for refusals. */
+	if (header->refusal_class.match && header->uses & RL_USE_REFUSALS4) {
+		header->refusal_class.ipv6 = !!(header->uses & RL_USE_REFUSALS6);
+		header->uses &= ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6);
+		header->uses |= RL_USE_REFUSAL_CLASS;
+	}
 }

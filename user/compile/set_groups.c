@@ -20,24 +20,6 @@ static int number_of(const struct rl_set *sets, const char *name)
 	return -ENOENT;
 }
 
-/* Those that a set has in the kernel, whether the policy has it or not. */
-static uint64_t numbers_taken(const struct rl_set *sets)
-{
-	uint64_t taken = 0;
-
-	for (int i = 0; sets && i < RL_SETS_MAX; i++)
-		if (sets[i].name[0])
-			taken |= 1ull << i;
-	return taken;
-}
-
-static int refuse_number(struct build *b)
-{
-	return build_refuse_max(b, NULL, -E2BIG, "too many sets", RL_SETS_MAX,
-				"join lists into fewer sets; while policies change, the sets of "
-				"both count");
-}
-
 static void words_emit(const struct policy_set *set, struct rl_set_words *out)
 {
 	*out = (struct rl_set_words){
@@ -65,7 +47,8 @@ static void refuse_missing(const struct rule *rule, uint32_t column, const char 
 
 int sets_inherit(struct build *b, struct policy *next)
 {
-	uint64_t taken = numbers_taken(b->ctx->sets);
+	const struct rl_set *sets = b->ctx->sets;
+	uint64_t taken = 0;
 
 	b->sets = next;
 	if (policy_sets_missing(next, next, refuse_missing, b))
@@ -76,11 +59,17 @@ int sets_inherit(struct build *b, struct policy *next)
 	b->out->groups = calloc(1, sizeof(*b->out->groups));
 	if (!b->out->groups)
 		return -ENOMEM;
+	/* Those that a set has in the kernel are taken, whether the policy has it or not. */
+	for (int i = 0; sets && i < RL_SETS_MAX; i++)
+		if (sets[i].name[0])
+			taken |= 1ull << i;
 	for (size_t i = 0; i < next->set_count; i++) {
-		int number = number_of(b->ctx->sets, next->sets[i].name);
+		int number = number_of(sets, next->sets[i].name);
 
 		if (number < 0 && !~taken)
-			return refuse_number(b);
+			return build_refuse_max(b, NULL, -E2BIG, "too many sets", RL_SETS_MAX,
+						"join lists into fewer sets; while policies "
+						"change, the sets of both count");
 		if (number < 0)
 			number = __builtin_ctzll(~taken);
 		taken |= 1ull << number;
@@ -128,21 +117,6 @@ struct rl_range *set_group(struct build *b, const struct rule *rule)
 
 /* ---- limits that meet */
 
-static bool is_limit_of_set(const struct rule *rule)
-{
-	return rule->kind == PREFIX_SET && rule->action == RL_ACTION_LIMIT;
-}
-
-/* Appends the limits of these rules. */
-static size_t limits_append(const struct rule **out, size_t count, const struct rule *first,
-			    size_t rules)
-{
-	for (const struct rule *rule = first; rule < first + rules; rule++)
-		if (rule->action == RL_ACTION_LIMIT)
-			out[count++] = rule;
-	return count;
-}
-
 /* Each prefix with the limits of all sets behind its own, in `all`; the first that has too many is
  * enough. */
 static int prefixes_check(struct build *b, const struct policy *policy, const struct rule **all,
@@ -152,14 +126,16 @@ static int prefixes_check(struct build *b, const struct policy *policy, const st
 
 	for (size_t i = 0, count; !ret && !b->errors->count && i < policy->count; i += count) {
 		const struct rule *rule = &policy->rules[i];
-		size_t used;
+		size_t used = 0;
 
 		for (count = 1; i + count < policy->count; count++)
 			if (!same_prefix(rule, rule + count))
 				break;
 		if (rule->kind != PREFIX_ADDR)
 			continue;
-		used = limits_append(all, 0, rule, count);
+		for (const struct rule *own = rule; own < rule + count; own++)
+			if (own->action == RL_ACTION_LIMIT)
+				all[used++] = own;
 		if (!used)
 			continue;
 		memcpy(&all[used], sets, set_count * sizeof(const struct rule *));
@@ -178,7 +154,7 @@ int sets_check(struct build *b, const struct policy *policy)
 	int ret = sets && all ? 0 : -ENOMEM;
 
 	policy_for_each (policy, rule)
-		if (!ret && is_limit_of_set(rule))
+		if (!ret && rule->kind == PREFIX_SET && rule->action == RL_ACTION_LIMIT)
 			sets[count++] = rule;
 	/* A set that has too many by itself is not told again. */
 	if (count && !ret && !b->errors->count)

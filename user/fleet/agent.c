@@ -399,16 +399,6 @@ static int agent_begin(struct agent *a)
 	return agent_policy_load(a) ? -1 : 0;
 }
 
-static void agent_free(struct agent *a)
-{
-	fleet_maps_close(&a->maps);
-	fleet_table_close(&a->table);
-	free(a->limits);
-	free(a->due);
-	free(a->ask[0].entries);
-	free(a->ask[1].entries);
-}
-
 /* The next tick in the future: a late tick does not shift the later ones. */
 static uint64_t next_tick(uint64_t tick_ns, uint64_t interval_ns)
 {
@@ -452,7 +442,12 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	if (begun && !agent.replaced)
 		agent_end(&agent);
 	link_close(&agent.link);
-	agent_free(&agent);
+	fleet_maps_close(&agent.maps);
+	fleet_table_close(&agent.table);
+	free(agent.limits);
+	free(agent.due);
+	free(agent.ask[0].entries);
+	free(agent.ask[1].entries);
 	if (signals >= 0)
 		close(signals);
 	return ret;

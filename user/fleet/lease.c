@@ -101,30 +101,22 @@ static bool traffic_read(struct fleet_entry *e, const struct fleet_maps *maps, u
 
 /* ---- shares of a rate */
 
-/* The grains that the lease has earned by now, and its cap once it has ended. */
-static uint64_t lease_earned(const struct rl_fleet_grant *grant, uint64_t now_ns, uint64_t *cap)
-{
-	struct rl_fleet_limit always = {.until_ns = UINT64_MAX};
-	struct fleet_clock clock = fleet_clock_of(&always, grant, now_ns);
-
-	*cap = clock.cap;
-	return clock.grains;
-}
-
 /* Sets the kernel's grant to this share; tokens are kept. */
 static void share_set(struct fleet_entry *e, const struct fleet_maps *maps, uint32_t share,
 		      uint64_t until_ns)
 {
 	const struct fleet_limit *limit = e->limit;
-	uint64_t now_ns = fleet_now_ns(), cap = 0, earned = 0;
+	const struct rl_fleet_limit always = {.until_ns = UINT64_MAX};
+	uint64_t now_ns = fleet_now_ns();
+	struct fleet_clock earned = {0}; /* by the lease, and its cap once it has ended */
 	double burst = (double)(limit->burst << limit->shift) / 2;
 	struct rl_fleet_grant next = {.since_ns = now_ns, .until_ns = until_ns};
 
 	if (e->granted)
-		earned = lease_earned(&e->grant, now_ns, &cap);
+		earned = fleet_clock_of(&always, &e->grant, now_ns);
 	next.phase.rate = fleet_limit_rate(limit, share);
 	next.phase.cap = (uint64_t)(burst * share / SHARE_LEASED);
-	next.phase.grains = earned - (next.phase.cap - cap);
+	next.phase.grains = earned.grains - (next.phase.cap - earned.cap);
 	e->held = share;
 	if (fleet_grant_write(maps->instance, &e->key, &next)) {
 		e->held = 0; /* no room: no lease */

@@ -39,12 +39,6 @@ static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
 	return -1;
 }
 
-static struct timeval timeval_of(uint64_t ns)
-{
-	return (struct timeval){.tv_sec = ns / NS_PER_SECOND,
-				.tv_usec = ns % NS_PER_SECOND / NS_PER_US};
-}
-
 /* ---- answers */
 
 static redisReplyObjectFunctions usual, bounded;
@@ -102,7 +96,8 @@ static redisReply *reply_wait(redisContext *redis, uint64_t timeout_ns, const ch
 static redisContext *connect_to(const struct fleet_host *host, const char *path,
 				uint64_t timeout_ns, char error[LINK_ERROR_MAX])
 {
-	struct timeval timeout = timeval_of(timeout_ns);
+	struct timeval timeout = {.tv_sec = timeout_ns / NS_PER_SECOND,
+				  .tv_usec = timeout_ns % NS_PER_SECOND / NS_PER_US};
 	redisContext *redis = path ? redisConnectUnixWithTimeout(path, timeout)
 				   : redisConnectWithTimeout(host->name, host->port, timeout);
 

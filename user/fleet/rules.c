@@ -55,14 +55,6 @@ static int limits_make(struct agent *a, const struct policy *policy)
 	return 0;
 }
 
-/* Removes the records of limits that are no longer there. */
-static void limits_remove_old(struct agent *a, const struct fleet_limit *before, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!limit_find(a, before[i].rule.limit_id))
-			fleet_limit_remove(a->instance, before[i].rule.limit_id);
-}
-
 /* Finds the limits of all keys again, by id; leases start anew. */
 static void table_restart(struct agent *a)
 {
@@ -114,7 +106,9 @@ int agent_policy_load(struct agent *a)
 	ret = limits_make(a, &policy);
 	policy_clear(&policy);
 	if (!ret) {
-		limits_remove_old(a, before, before_count);
+		for (size_t i = 0; i < before_count; i++)
+			if (!limit_find(a, before[i].rule.limit_id)) /* no longer there */
+				fleet_limit_remove(a->instance, before[i].rule.limit_id);
 		table_restart(a);
 	}
 	free(before);

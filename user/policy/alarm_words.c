@@ -16,17 +16,11 @@
 
 _Static_assert(RL_ALARM_TENTH_MIN == 100 * NS_PER_MS, "as the messages say");
 
-/* The word that ends the parts of a statement: `while not NAME` would have two meanings. */
-static bool is_reserved(const char *name)
-{
-	return !strcmp(name, "not");
-}
-
 int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1])
 {
 	if (!p->span.len)
 		return expected(p, "the name of an alarm: write for example attack");
-	if (is_reserved(p->word))
+	if (!strcmp(p->word, "not")) /* else `while not NAME` would have two meanings */
 		return refuse(p, p->span,
 			      "is a word of the language, so no alarm has this name: write another "
 			      "one");
@@ -173,25 +167,6 @@ static int tenth_check(struct parser *p, const struct phase *phase)
 		      took, longer);
 }
 
-static int phases_check(struct parser *p, struct phase phases[2])
-{
-	int rc = units_join(p, phases);
-
-	if (!rc)
-		rc = order_check(p, phases);
-	for (int i = 0; !rc && i < 2; i++)
-		rc = tenth_check(p, &phases[i]);
-	return rc;
-}
-
-static void phases_keep(const struct phase phases[2], struct policy_alarm *alarm)
-{
-	alarm->unit = phases[0].rate.unit;
-	for (int i = 0; i < 2; i++)
-		alarm->phase[i] = (struct policy_alarm_phase){
-			phases[i].rate.n, phases[i].rate.period_ns, phases[i].for_ns};
-}
-
 /* From `over` to the end of the statement. */
 static int parse_phases(struct parser *p, struct phase phases[2])
 {
@@ -238,11 +213,18 @@ int parse_alarm(struct parser *p, struct policy_alarm *out)
 	if (!rc)
 		rc = parse_phases(p, phases);
 	if (!rc)
-		rc = phases_check(p, phases);
+		rc = units_join(p, phases);
+	if (!rc)
+		rc = order_check(p, phases);
+	for (int i = 0; !rc && i < 2; i++)
+		rc = tenth_check(p, &phases[i]);
 	if (rc)
 		return rc;
 	alarm.counts = *p->rule;
-	phases_keep(phases, &alarm);
+	alarm.unit = phases[0].rate.unit;
+	for (int i = 0; i < 2; i++)
+		alarm.phase[i] = (struct policy_alarm_phase){
+			phases[i].rate.n, phases[i].rate.period_ns, phases[i].for_ns};
 	*out = alarm;
 	return 0;
 }

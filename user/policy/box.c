@@ -62,13 +62,6 @@ bool box_meet(const struct box *a, const struct box *b, struct box *out)
 	return out->peer_first <= out->peer_last;
 }
 
-static const struct box *cover_at(const struct cover *cover, size_t index)
-{
-	if (index < cover->a_count)
-		return &cover->a->box[index];
-	return &cover->b->box[index - cover->a_count];
-}
-
 static bool is_open_from(struct box box, const struct cover *cover, size_t from);
 
 /* Is a part of the box open that lies outside of `cut` in the peer's address? The rest is left in
@@ -126,7 +119,8 @@ static bool bits_are_open(struct box *box, const struct box *cut, const struct c
 static bool is_open_from(struct box box, const struct cover *cover, size_t from)
 {
 	for (size_t i = from; i < cover->a_count + cover->b_count; i++) {
-		const struct box *cut = cover_at(cover, i);
+		const struct box *cut =
+			i < cover->a_count ? &cover->a->box[i] : &cover->b->box[i - cover->a_count];
 		struct box common;
 
 		if (!*cover->steps)

@@ -52,11 +52,6 @@ static void search_add(struct search *search, struct boxes *boxes, const struct 
 
 /* ---- packets that no rule decides on */
 
-static bool is_ipv4(const struct search *search)
-{
-	return prefix_is_ipv4(search->asked->addr, 128);
-}
-
 /* Packets that are never established. Other rules do not ask. */
 static void unproven_add(struct search *search)
 {
@@ -99,7 +94,7 @@ static void malformed_add(struct search *search)
 	static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
 	struct box all = packets_all(search->asked), box = all;
 
-	if (is_ipv4(search))
+	if (prefix_is_ipv4(search->asked->addr, 128))
 		return;
 	box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
 	search_add(search, &search->before, &box);
@@ -269,22 +264,11 @@ static void search_prefix(struct search *search, enum prefix_kind kind, int len)
 		search_action(search, kind, len, action);
 }
 
-/* Marks the lengths of the prefixes that contain the address. */
-static void lengths_find(const struct search *search, bool lengths[LEVEL_LONGEST + 1])
-{
-	for (size_t i = 0; i < search->policy->count; i++) {
-		uint8_t level = search->levels[i];
-
-		if (level != LEVEL_NONE)
-			lengths[level == LEVEL_UNKNOWN ? LEVEL_LONGEST : level] = true;
-	}
-}
-
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out)
 {
 	struct search search = {.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
 	struct box all = packets_all(asked);
-	bool lengths[LEVEL_LONGEST + 1] = {false};
+	bool lengths[LEVEL_LONGEST + 1] = {false}; /* of the prefixes that contain the address */
 
 	search.levels = policy_levels(policy, asked->addr, asked->members);
 	if (!search.levels)
@@ -294,7 +278,12 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	malformed_add(&search);
 	unproven_add(&search);
 	senseless_add(&search);
-	lengths_find(&search, lengths);
+	for (size_t i = 0; i < policy->count; i++) {
+		uint8_t level = search.levels[i];
+
+		if (level != LEVEL_NONE)
+			lengths[level == LEVEL_UNKNOWN ? LEVEL_LONGEST : level] = true;
+	}
 	for (int len = LEVEL_LONGEST; len >= 0; len--)
 		if (lengths[len])
 			search_prefix(&search, PREFIX_ADDR, len);

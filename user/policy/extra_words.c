@@ -98,18 +98,6 @@ int parse_dscp(struct parser *p, enum rl_field field)
 
 /* ---- icmp-type */
 
-static int parse_icmp_code(struct parser *p, struct rl_numbers *out)
-{
-	uint64_t code;
-	int rc;
-
-	word_next(p);
-	rc = parse_number(p, 0, UINT8_MAX, &code);
-	if (!rc)
-		out->first = out->last = code;
-	return rc;
-}
-
 /* The number of a name depends on the protocol, which may be written behind it. */
 int parse_icmp_type(struct parser *p, enum rl_field field)
 {
@@ -127,7 +115,13 @@ int parse_icmp_type(struct parser *p, enum rl_field field)
 	p->icmp_at = p->span;
 	*codes = (struct rl_numbers){0, UINT8_MAX};
 	word_next(p);
-	return word_is(p, "code") ? parse_icmp_code(p, codes) : 0;
+	if (!word_is(p, "code"))
+		return 0;
+	word_next(p);
+	rc = parse_number(p, 0, UINT8_MAX, &number);
+	if (!rc)
+		codes->first = codes->last = number;
+	return rc;
 }
 
 static int icmp_settle(struct parser *p)

@@ -172,17 +172,14 @@ static int steps_take(const struct bpf_program *from, struct filter_program *out
 	return 0;
 }
 
-static bool is_of_the_link(const char *text)
-{
-	return strstr(text, "for Raw IP") || strstr(text, "only on") || strstr(text, "rejects all");
-}
-
 static int libpcap_refuse(const char *text, char error[FILTER_ERROR_MAX])
 {
+	bool of_the_link = strstr(text, "for Raw IP") || strstr(text, "only on") ||
+			   strstr(text, "rejects all");
+
 	snprintf(error, FILTER_ERROR_MAX, "is refused by libpcap: %s%s", text,
-		 is_of_the_link(text)
-			 ? ": a filter sees IP packets alone, without Ethernet and VLAN tags"
-			 : "");
+		 of_the_link ? ": a filter sees IP packets alone, without Ethernet and VLAN tags"
+			     : "");
 	return -EINVAL;
 }
 

@@ -107,16 +107,6 @@ static const struct foreign {
 	{"tc=1", FOREIGN_OVER, "truncate"},
 };
 
-static int refuse_service(struct parser *p, const char *protocol)
-{
-	bool stated = match_wants(&p->rule->match, RL_MATCH_PROTO);
-	char hint[WORD_MAX + 16];
-
-	snprintf(hint, sizeof(hint), "%s%sdport %s", stated ? "" : protocol, stated ? "" : " ",
-		 p->word);
-	return refuse_unknown(p, kinds[FOREIGN_MATCH], hint);
-}
-
 /* May a word of that kind stand there? An action may where a match may, but not in an alarm. */
 static bool stands_at(enum foreign_kind kind, enum word_place place)
 {
@@ -135,7 +125,9 @@ static bool stands_at(enum foreign_kind kind, enum word_place place)
 
 int refuse_foreign(struct parser *p, enum word_place place)
 {
+	char hint[WORD_MAX + 16];
 	const char *protocol;
+	bool stated;
 
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_words); i++) {
 		const struct foreign *row = &foreign_words[i];
@@ -144,5 +136,10 @@ int refuse_foreign(struct parser *p, enum word_place place)
 			return refuse_unknown(p, kinds[row->kind], row->hint);
 	}
 	protocol = stands_at(FOREIGN_MATCH, place) ? service_protocol(p->word) : NULL;
-	return protocol ? refuse_service(p, protocol) : 0;
+	if (!protocol)
+		return 0;
+	stated = match_wants(&p->rule->match, RL_MATCH_PROTO);
+	snprintf(hint, sizeof(hint), "%s%sdport %s", stated ? "" : protocol, stated ? "" : " ",
+		 p->word);
+	return refuse_unknown(p, kinds[FOREIGN_MATCH], hint);
 }

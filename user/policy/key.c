@@ -107,12 +107,6 @@ static int lengths_parse(struct parser *p, char *text, uint8_t part, struct writ
 	return 0;
 }
 
-static int refuse_key(struct parser *p)
-{
-	return expected(p, "a key: write source, dest, sport, dport or proto, several joined as in "
-			   "dest+dport, or flow or rule");
-}
-
 /* One part; modifies `text`. */
 static int part_parse(struct parser *p, char *text, struct written *key)
 {
@@ -128,7 +122,8 @@ static int part_parse(struct parser *p, char *text, struct written *key)
 	    (!strcmp(text, key_words[RL_KEY_FLOW]) || !strcmp(text, key_words[RL_KEY_RULE])))
 		return refuse(p, p->span, "joins %s to other parts: write %s alone", text, text);
 	if (!part)
-		return refuse_key(p);
+		return expected(p, "a key: write source, dest, sport, dport or proto, several "
+				   "joined as in dest+dport, or flow or rule");
 	if (key->parts & part)
 		return refuse(p, p->span, "names %s twice: write each part once", text);
 	if (slash && !(part & KEY_ADDRESSES))

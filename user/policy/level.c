@@ -11,18 +11,17 @@ int set_member_len(const struct set_members *members, const char *name, const ui
 	return members && members->len ? members->len(name, addr, members->arg) : SET_UNKNOWN;
 }
 
-static uint8_t level_of(int len)
-{
-	if (len == SET_UNKNOWN)
-		return LEVEL_UNKNOWN;
-	return len < 0 || len > LEVEL_LONGEST ? LEVEL_NONE : len;
-}
-
 uint8_t rule_level(const struct rule *rule, const uint8_t addr[16],
 		   const struct set_members *members)
 {
-	if (rule->kind == PREFIX_SET)
-		return level_of(set_member_len(members, rule->set, addr));
+	int len;
+
+	if (rule->kind == PREFIX_SET) {
+		len = set_member_len(members, rule->set, addr);
+		if (len == SET_UNKNOWN)
+			return LEVEL_UNKNOWN;
+		return len < 0 || len > LEVEL_LONGEST ? LEVEL_NONE : len;
+	}
 	if (rule->kind == PREFIX_ADDR && prefix_contains(rule->addr, rule->len, addr))
 		return rule->len;
 	return LEVEL_NONE;

@@ -384,15 +384,6 @@ static void lint_dead(struct lint *lint, const struct group *others, const struc
 			       "remove one of them");
 }
 
-static void lint_effect(struct lint *lint, const struct group *others, const struct rule *rule,
-			bool only_any)
-{
-	if (!is_alive(lint, others, rule, only_any))
-		lint_dead(lint, others, rule, only_any);
-	else if ((rule->kind == PREFIX_DEVICE || is_wide(rule)) && policy_append(&lint->wide, rule))
-		lint->error = -ENOMEM;
-}
-
 /* ---- forged sources */
 
 static void lint_forged(struct lint *lint)
@@ -426,16 +417,6 @@ static void lint_set(const struct policy_set *set, void *arg)
 		"or remove it",
 		set->name, set->name);
 	lint_warn(arg, &place, text);
-}
-
-/* ---- bursts */
-
-static void lint_burst(struct lint *lint, const struct rule *rule)
-{
-	char text[BURST_LOSS_MAX];
-
-	if (burst_loss(rule, lint->ctx, text))
-		lint_warn(lint, rule, text);
 }
 
 /* ---- known sources */
@@ -495,27 +476,28 @@ static bool prefix_holds(const struct rule *outer, const struct rule *prefix)
 		prefix_contains(outer->addr, outer->len, prefix->addr));
 }
 
-/* Leaves in lint->around the groups whose prefixes hold this one. */
-static void around_close(struct lint *lint, const struct rule *prefix)
-{
-	while (lint->depth && !prefix_holds(lint->around[lint->depth - 1].first, prefix))
-		lint->depth--;
-}
-
 static void lint_group(struct lint *lint, const struct group *group, bool only_any)
 {
 	const struct group all = {.first = lint->policy->rules, .count = lint->policy->count};
 	bool device = group->first->kind == PREFIX_DEVICE;
+	const struct group *others = device && only_any ? &all : group;
+	char loss[BURST_LOSS_MAX];
 
-	around_close(lint, group->first);
+	/* Leaves in lint->around the groups whose prefixes hold this one. */
+	while (lint->depth && !prefix_holds(lint->around[lint->depth - 1].first, group->first))
+		lint->depth--;
 	group_for_each (group, rule) {
 		lint_full(lint, rule);
-		lint_effect(lint, device && only_any ? &all : group, rule, only_any);
+		if (!is_alive(lint, others, rule, only_any))
+			lint_dead(lint, others, rule, only_any);
+		else if ((device || is_wide(rule)) && policy_append(&lint->wide, rule))
+			lint->error = -ENOMEM;
 		if (key_lacks_ports(rule))
 			lint_warn(lint, rule, KEY_LACKS_PORTS);
 		if (!lint->ctx->leaving && is_hidden_in_fragments(rule, lint->policy))
 			lint_warn(lint, rule, HIDDEN_IN_FRAGMENTS);
-		lint_burst(lint, rule);
+		if (burst_loss(rule, lint->ctx, loss))
+			lint_warn(lint, rule, loss);
 		lint_unknown(lint, rule);
 	}
 	lint_hidden(lint, group);

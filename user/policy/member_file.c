@@ -217,14 +217,6 @@ static int nft_elements(struct reading *reading, struct text *text, bool wanted)
 
 /* ---- lines */
 
-/* The rest of the line, without what is behind it. */
-static struct text line_of(const struct text *text)
-{
-	const char *newline = memchr(text->at, '\n', text->end - text->at);
-
-	return (struct text){text->at, newline ? newline : text->end, text->line};
-}
-
 /* `add element inet filter badguys { …`, `set badguys {`, `elements = {`: where the elements begin,
  * or NULL. */
 static const char *nft_line(struct reading *reading, struct text line)
@@ -387,7 +379,8 @@ static int text_read(struct reading *reading, struct text text)
 
 	reading->nft = false;
 	while (!ret && text.at < text.end) {
-		struct text line = line_of(&text);
+		const char *newline = memchr(text.at, '\n', text.end - text.at);
+		struct text line = {text.at, newline ? newline : text.end, text.line};
 		const char *elements = nft_line(reading, line);
 
 		if (elements) {

@@ -85,13 +85,6 @@ static int line_read(struct reading *reading, const char *line, size_t size)
 	return 0;
 }
 
-/* A last line without its end may have lost some of its text. */
-static void last_line_read(struct reading *reading, const char *line, size_t size)
-{
-	if (size)
-		member_list_bad(list_of(reading), reading->line, line, size, "is cut off");
-}
-
 static void lives_settle(struct member_state *state)
 {
 	for (size_t i = 0; i < state->count; i++)
@@ -115,8 +108,9 @@ int member_state_parse(const char *text, size_t size, uint64_t now_ns, struct me
 		reading.line++;
 		if (newline)
 			ret = line_read(&reading, text, newline - text);
-		else
-			last_line_read(&reading, text, end - text);
+		else /* it may have lost some of its text */
+			member_list_bad(list_of(&reading), reading.line, text, end - text,
+					"is cut off");
 		text = newline ? newline + 1 : end;
 	}
 	lives_settle(out);

@@ -363,17 +363,6 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 	policy_errors_add(reading->errors, &err);
 }
 
-/* Names that nothing defines. */
-static void names_check(struct reading *reading)
-{
-	const struct policy *known = reading_known(reading);
-
-	if (reading->lacks)
-		return;
-	policy_sets_missing(&reading->policy, known, missing_set_add, reading);
-	policy_alarms_missing(&reading->policy, known, missing_alarm_add, reading);
-}
-
 /* Keeps what a line with an error would have defined, so that rules may name it. 0 or -ENOMEM. */
 static int damaged_keep(struct reading *reading, const char *line, size_t len)
 {
@@ -426,6 +415,7 @@ static int line_add(struct reading *reading, const char *line, size_t len, uint3
 static int text_read(struct reading *reading, const char *text, size_t size)
 {
 	const char *end = size ? text + size : text;
+	const struct policy *known;
 	uint32_t number = 0;
 	int rc = 0;
 
@@ -435,9 +425,12 @@ static int text_read(struct reading *reading, const char *text, size_t size)
 		next = newline ? newline + 1 : end;
 		rc = line_add(reading, line, line_length(line, next - line), ++number);
 	}
-	if (!rc)
-		names_check(reading);
-	return rc;
+	if (rc || reading->lacks)
+		return rc;
+	known = reading_known(reading);
+	policy_sets_missing(&reading->policy, known, missing_set_add, reading);
+	policy_alarms_missing(&reading->policy, known, missing_alarm_add, reading);
+	return 0;
 }
 
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,

@@ -167,19 +167,6 @@ static int pair_compare(const void *a, const void *b)
 	return u64_compare(left[1].line, right[1].line);
 }
 
-static void pairs_sort(struct policy *pairs)
-{
-	if (pairs->count)
-		qsort(pairs->rules, pairs->count / 2, 2 * sizeof(*pairs->rules), pair_compare);
-}
-
-static int pair_add(struct policy *pairs, const struct rule *earlier, const struct rule *later)
-{
-	int rc = pairs ? policy_append(pairs, earlier) : 0;
-
-	return rc || !pairs ? rc : policy_append(pairs, later);
-}
-
 int policy_sort(struct policy *policy, struct policy *replaced)
 {
 	size_t kept = 0;
@@ -190,13 +177,17 @@ int policy_sort(struct policy *policy, struct policy *replaced)
 	policy_for_each (policy, rule) {
 		if (kept && !rule_compare(&policy->rules[kept - 1], rule)) {
 			kept--;
-			rc = rc ? rc : pair_add(replaced, &policy->rules[kept], rule);
+			if (replaced && !rc)
+				rc = policy_append(replaced, &policy->rules[kept]);
+			if (replaced && !rc)
+				rc = policy_append(replaced, rule);
 		}
 		policy->rules[kept++] = *rule;
 	}
 	policy->count = kept;
-	if (replaced && !rc)
-		pairs_sort(replaced);
+	if (replaced && replaced->count && !rc)
+		qsort(replaced->rules, replaced->count / 2, 2 * sizeof(*replaced->rules),
+		      pair_compare);
 	return rc;
 }
 

@@ -190,17 +190,6 @@ static bool accept_sets(const struct asked *asked, const struct opaques *opaques
 	return true;
 }
 
-/* Applies `while`, as accept_set() does. */
-static bool accept_while(const struct asked *asked, const struct opaques *opaques,
-			 const struct rule *rule, struct box *box, bool *exact)
-{
-	enum held held = while_held(rule, asked->alarms);
-
-	if (held == HELD_UNKNOWN)
-		*exact &= narrow_opaque(opaques, rule, OPAQUE_WHILE, box);
-	return held != HELD_NOT;
-}
-
 /* The peers of the packets, and whether there are any: the lookup address is one that the rule
  * matches. */
 static bool accept_addresses(const struct asked *asked, struct accepted *out)
@@ -328,6 +317,7 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 	struct asked every = *asked;
 	struct box packets = packets_all(asked), box;
 	struct accepted in;
+	enum held held;
 	int ret = 0;
 
 	every.flow = NULL;
@@ -338,9 +328,13 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 		return 0;
 	accept_all_flags(rule, &in);
 	*exact = narrow_opaque(opaques, rule, RL_MATCH_PAYLOAD, &in.all);
-	if (!accept_sets(asked, opaques, rule, &in.all, exact) ||
-	    !accept_while(asked, opaques, rule, &in.all, exact))
+	if (!accept_sets(asked, opaques, rule, &in.all, exact))
 		return 0;
+	held = while_held(rule, asked->alarms);
+	if (held == HELD_NOT)
+		return 0;
+	if (held == HELD_UNKNOWN)
+		*exact &= narrow_opaque(opaques, rule, OPAQUE_WHILE, &in.all);
 	*exact &= narrow_opaque(opaques, rule, RL_MATCH_FILTER, &in.all);
 	*exact &= coarsen(&in);
 	for (size_t i = 0; !ret && i < product(&in); i++) {

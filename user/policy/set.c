@@ -24,20 +24,12 @@ void set_shortest_default(uint8_t source, uint8_t out[2])
 	out[1] = source == RL_SET_FILE ? 19 : 0;
 }
 
-static void put_shortest(char *buf, size_t size, const struct policy_set *set)
-{
-	uint8_t usual[2];
-
-	set_shortest_default(set->source, usual);
-	if (memcmp(usual, set->shortest, sizeof(usual)) != 0)
-		snprintf(buf, size, " shortest /%u,%u", set->shortest[0], set->shortest[1]);
-}
-
 int set_print(char *buf, size_t size, const struct policy_set *set)
 {
 	const char *quote = strpbrk(set->path, " \t#") ? "\"" : "";
 	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 16] = "", every[QUANTITY_TEXT_MAX + 8] = "";
 	char max[24] = "", shortest[24] = "", timeout[QUANTITY_TEXT_MAX + 10] = "";
+	uint8_t usual[2];
 
 	if (set->source != RL_SET_DYNAMIC)
 		snprintf(source, sizeof(source), " %s %s%s%s%s%s",
@@ -46,7 +38,10 @@ int set_print(char *buf, size_t size, const struct policy_set *set)
 	put_duration(every, sizeof(every), "every", set->every_ns);
 	if (set->max != RL_SET_MAX_DEFAULT)
 		snprintf(max, sizeof(max), " max %u", set->max);
-	put_shortest(shortest, sizeof(shortest), set);
+	set_shortest_default(set->source, usual);
+	if (memcmp(usual, set->shortest, sizeof(usual)) != 0)
+		snprintf(shortest, sizeof(shortest), " shortest /%u,%u", set->shortest[0],
+			 set->shortest[1]);
 	put_duration(timeout, sizeof(timeout), "timeout", set->timeout_ns);
 	return snprintf(buf, size, "set %s%s%s%s%s%s%s%s", set->name, source, every, max, shortest,
 			timeout, set->comment[0] ? " # " : "", set->comment);

@@ -25,13 +25,6 @@
 static char buffer[BUFFER_BYTES];
 static uint8_t frame[CAPTURED_MAX];
 
-static uint64_t file_size(FILE *file)
-{
-	struct stat st;
-
-	return !fstat(fileno(file), &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-}
-
 static int link_type_check(const struct capture *capture)
 {
 	const char *name = pcap_datalink_val_to_name(capture->link);
@@ -48,6 +41,7 @@ int capture_open(const char *path, struct capture *out)
 	bool is_stdin = !strcmp(path, "-");
 	struct capture capture = {.name = is_stdin ? "stdin" : path};
 	char error[PCAP_ERRBUF_SIZE];
+	struct stat st;
 	FILE *file;
 
 	if (pcap_load())
@@ -55,7 +49,8 @@ int capture_open(const char *path, struct capture *out)
 	file = is_stdin ? stdin : fopen(path, "re");
 	if (!file)
 		return fail("%s: %s", path, strerror(errno));
-	capture.size = file_size(file);
+	if (!fstat(fileno(file), &st) && S_ISREG(st.st_mode))
+		capture.size = (uint64_t)st.st_size;
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	capture.pcap =
 		pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
@@ -119,15 +114,6 @@ static void frame_make(int link, struct captured *packet)
 	packet->size = ETH_HLEN + size;
 }
 
-static int read_refused(const struct capture *capture)
-{
-	const char *text = pcap_geterr(capture->pcap);
-	bool cut = strstr(text, "truncated");
-
-	return fail("%s: packet %" PRIu64 ": %s%s", capture->name, capture->packets, text,
-		    cut ? ": `tcpdump -r FILE -w NEW` keeps the packets before it" : "");
-}
-
 /* Like capture_next, with any timestamp; *timed: it is valid. */
 static int packet_read(struct capture *capture, struct captured *out, bool *timed)
 {
@@ -138,8 +124,13 @@ static int packet_read(struct capture *capture, struct captured *out, bool *time
 	if (ret == PCAP_ERROR_BREAK) /* the end */
 		return 0;
 	capture->packets++;
-	if (ret != 1)
-		return read_refused(capture);
+	if (ret != 1) {
+		const char *text = pcap_geterr(capture->pcap);
+		bool cut = strstr(text, "truncated");
+
+		return fail("%s: packet %" PRIu64 ": %s%s", capture->name, capture->packets, text,
+			    cut ? ": `tcpdump -r FILE -w NEW` keeps the packets before it" : "");
+	}
 	*timed = time_read(&header->ts, &out->time_ns);
 	out->data = data;
 	out->sent = false;

@@ -214,18 +214,13 @@ int local_stack_sent(struct local_stack *stack, const struct local_packet *p)
 
 /* ---- what arrives */
 
-static bool may_be_established(const struct local_packet *p)
-{
-	return p->kind == LOCAL_TCP || p->kind == LOCAL_UDP || p->kind == LOCAL_ECHO_REPLY;
-}
-
 struct local_proof local_stack_proof(const struct local_stack *stack, const struct local_packet *p)
 {
 	const struct conversation *c;
 	struct key key;
 
-	if (!may_be_established(p))
-		return (struct local_proof){.certainty = LOCAL_KNOWN};
+	if (p->kind != LOCAL_TCP && p->kind != LOCAL_UDP && p->kind != LOCAL_ECHO_REPLY)
+		return (struct local_proof){.certainty = LOCAL_KNOWN}; /* never established */
 	key = key_arrived(p);
 	c = conversation_find(stack, &key);
 	if (!c)
@@ -234,25 +229,19 @@ struct local_proof local_stack_proof(const struct local_stack *stack, const stru
 				    : local_udp_proof(&c->udp, p->time_ns);
 }
 
-static bool is_bound(const struct local_stack *stack, const struct key *key, uint64_t now_ns)
-{
-	struct key port = key_of_port(key);
-	const struct conversation *c = conversation_find(stack, &port);
-
-	return c && now_ns < c->udp.ours_ns + BOUND_NS;
-}
-
 /* A peer may begin a conversation of UDP, but none of TCP. */
 static int datagram_arrived(struct local_stack *stack, struct conversation *c,
 			    const struct key *key, uint64_t now_ns, bool passed)
 {
-	bool bound = is_bound(stack, key, now_ns), is_new = !c;
+	struct key port = key_of_port(key);
+	const struct conversation *sent = conversation_find(stack, &port);
+	bool is_bound = sent && now_ns < sent->udp.ours_ns + BOUND_NS, is_new = !c;
 
 	if (is_new)
 		c = conversation_new(key);
 	if (!c)
 		return -ENOMEM;
-	local_udp_arrived(&c->udp, now_ns, bound, passed);
+	local_udp_arrived(&c->udp, now_ns, is_bound, passed);
 	return is_new ? conversation_put(stack, c, THEIRS, now_ns)
 		      : conversation_move(stack, c, side_of(c), now_ns);
 }

@@ -26,17 +26,6 @@ static bool ack_fits(const struct local_tcp *tcp, const struct local_packet *p)
 
 /* ---- what the machine sends */
 
-static void syn_sent(struct local_tcp *tcp, const struct local_packet *p)
-{
-	*tcp = (struct local_tcp){
-		.state = p->flags & TCP_ACK ? LOCAL_TCP_NEW_SYN_RECV : LOCAL_TCP_SYN_SENT,
-		.syn_ns = p->time_ns,
-		.snd_una = p->seq,
-		.snd_nxt = p->seq + 1 + p->length,
-		.rcv_nxt = p->ack,
-	};
-}
-
 static void begin_in_the_middle(struct local_tcp *tcp, const struct local_packet *p)
 {
 	*tcp = (struct local_tcp){
@@ -95,7 +84,13 @@ void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p)
 		return;
 	}
 	if (p->flags & TCP_SYN) {
-		syn_sent(tcp, p);
+		*tcp = (struct local_tcp){
+			.state = p->flags & TCP_ACK ? LOCAL_TCP_NEW_SYN_RECV : LOCAL_TCP_SYN_SENT,
+			.syn_ns = p->time_ns,
+			.snd_una = p->seq,
+			.snd_nxt = p->seq + 1 + p->length,
+			.rcv_nxt = p->ack,
+		};
 		return;
 	}
 	if (!(p->flags & TCP_ACK))

@@ -114,17 +114,6 @@ void borders_make(struct suggest_input *input)
 	input->all_border = sum_border(input);
 }
 
-/* In a service that is silent for most of the time, a flood may be most of what there is: what
- * would be one among all packets is one there. */
-static uint64_t service_border(struct suggest_input *input)
-{
-	uint64_t border = sum_border(input);
-
-	return 2 * input->sum_count <= input->all_seconds && input->all_border < border
-		       ? input->all_border
-		       : border;
-}
-
 /* Outliers that are there for half of the time are how the service is. */
 static bool is_usual(const struct suggest_input *input, size_t seconds)
 {
@@ -159,9 +148,13 @@ static bool is_flooded(const struct suggest_input *input, uint32_t second)
 
 static void seconds_leave_out(struct suggest_input *input, struct suggest_left_out *out)
 {
-	uint64_t border = service_border(input);
+	uint64_t border = sum_border(input);
 	size_t seconds = 0, kept = 0;
 
+	/* In a service that is silent for most of the time, a flood may be most of what there is:
+	 * what would be one among all packets is one there. */
+	if (2 * input->sum_count <= input->all_seconds && input->all_border < border)
+		border = input->all_border;
 	for (size_t i = 0; i < input->sum_count; i++) {
 		input->sums[i].left_out = input->sums[i].packets > border;
 		seconds += input->sums[i].left_out;
@@ -228,16 +221,6 @@ static void sources_leave_out(struct suggest_input *input, struct suggest_left_o
 		kept += run;
 	}
 	input->count = kept;
-}
-
-/* First the seconds in which all together sent unlike the rest, then the sources that did so in
- * their fullest second: forged ones, which send one packet each, would otherwise be the median. */
-static void floods_leave_out(struct suggest_input *input, struct suggest_left_out *out)
-{
-	sums_make(input);
-	seconds_leave_out(input, out);
-	sources_leave_out(input, out);
-	sums_make(input);
 }
 
 /* ---- the limits */
@@ -344,7 +327,13 @@ static void limits_make(struct suggest_input *input, struct suggest_class *out)
 
 void class_judge(struct suggest_input *input, struct suggest_class *out)
 {
-	floods_leave_out(input, &out->left_out);
+	/* First the seconds in which all together sent unlike the rest, then the sources that did
+	 * so in their fullest second: forged ones, which send one packet each, would otherwise be
+	 * the median. */
+	sums_make(input);
+	seconds_leave_out(input, &out->left_out);
+	sources_leave_out(input, &out->left_out);
+	sums_make(input);
 	out->seconds = (uint32_t)input->sum_count;
 	for (size_t i = 0; i < input->sum_count; i++) {
 		out->packets += input->sums[i].packets;

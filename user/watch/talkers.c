@@ -102,13 +102,6 @@ static void port_add(struct talker_ports *ports, uint16_t port)
 		ports->count[i]--;
 }
 
-static void ports_age(struct talker_ports *ports)
-{
-	ports->samples /= 2;
-	for (int i = 0; i < TALKER_PORTS; i++)
-		ports->count[i] /= 2;
-}
-
 /* A count is too small by a fifth of the samples at most. */
 bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *share)
 {
@@ -175,7 +168,9 @@ void talkers_next_slice(struct talkers *talkers)
 	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
 		next = talker->hh.next;
 		memset(talker->slices[talkers->slice], 0, sizeof(talker->slices[0]));
-		ports_age(&talker->ports);
+		talker->ports.samples /= 2;
+		for (int i = 0; i < TALKER_PORTS; i++)
+			talker->ports.count[i] /= 2;
 		if (!talker_sum(talker, TALKER_DROPPED).packets.sum &&
 		    !talker_sum(talker, TALKER_PASSED).packets.sum)
 			talker_remove(talkers, talker);
