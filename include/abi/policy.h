@@ -391,7 +391,7 @@ enum rl_policy_use {
 	 RL_USE_ALARMS | RL_USE_KNOWN_BY)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
- * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.h). */
+ * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */
 #define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_ANY_STATES | RL_USE_NEW_SOURCE)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */

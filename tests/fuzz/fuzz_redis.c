@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "fleet/fleet.h"
-#include "fleet/redis.h"
+#include "fleet/link.h"
 #include "fleet/url.h"
 #include "fuzz.h"
 #include "kernel/maps/fleet_maps.h"

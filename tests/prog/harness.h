@@ -19,7 +19,7 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/maps/slots.h"
+#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/state/alarms.h"

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "harness.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/policy/prefix_write.h"
+#include "kernel/policy/policy_write.h"
 #include "kernel/state/source.h"
 #include "policy/explain.h"
 

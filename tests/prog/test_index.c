@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/policy/prefix_write.h"
+#include "kernel/policy/policy_write.h"
 #include "scenario.h"
 
 #define RUNS    18

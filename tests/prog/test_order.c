@@ -16,7 +16,7 @@
 #include "algorithm/peers.h"
 #include "base/units.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/policy/prefix_write.h"
+#include "kernel/policy/policy_write.h"
 #include "order_input.h"
 #include "rlctl.skel.h"
 #include "watch/capture.h"

@@ -2,7 +2,7 @@
 /* A Redis of the test's own with the fleet's scripts, whose clock the test sets. */
 #pragma once
 
-#include "fleet/redis.h"
+#include "fleet/link.h"
 
 /* cmocka's, for a group of tests. */
 int fleet_redis_start(void **state);

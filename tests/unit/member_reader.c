@@ -5,7 +5,7 @@
 
 #include "algorithm/member_hash.h"
 #include "base/units.h"
-#include "compile/member_guide.h"
+#include "compile/member_parts.h"
 
 void reader_begin(struct reader *reader, const struct member_table *table,
 		  const struct memory_store *store, const uint8_t addr[16])

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "compile/alarm_emit.h"
+#include "compile/compiled.h"
 #include "compile_helpers.h"
 #include "policy/alarm.h"
 #include "policy_helpers.h"

@@ -11,8 +11,7 @@
 
 #include "base/units.h"
 #include "cli/guard/guard.h"
-#include "cli/guard/ssh_logins.h"
-#include "cli/guard/ssh_session.h"
+#include "cli/guard/ssh_sessions.h"
 #include "policy_helpers.h"
 
 #define SESSION  "203.0.113.7 50000 192.0.2.1 22"

@@ -40,7 +40,7 @@ t 'base includes cli' included base cli/cmd.h
 t 'policy includes kernel' included policy kernel/instance/pins.h
 t 'kernel includes watch' included kernel watch/seen.h
 t 'fleet includes watch' included fleet watch/seen.h
-t 'watch includes fleet' included watch fleet/redis.h
+t 'watch includes fleet' included watch fleet/link.h
 t 'the layers stand again' layers_made
 t 'lines and a budget' test_budget
 t 'a row that names no file' test_nothing

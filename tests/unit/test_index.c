@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* index.h leaves out no rule that a packet may match, and meet.h finds packets that meet too many
- * limits: both against all packets of a small world, one by one.
+/* index.h leaves out no rule that a packet may match, and meeting.h finds packets that meet too
+ * many limits: both against all packets of a small world, one by one.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 #include "compile/index.h"
-#include "compile/meet.h"
+#include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
 #include "rows.h"
@@ -214,7 +214,7 @@ static void order(const struct policy *policy, const struct rule **out)
 		out[i] = &policy->rules[i];
 }
 
-/* ---- meet.h */
+/* ---- meeting.h */
 
 static uint32_t most_met(const struct policy *policy)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* meet.h tells by their matches whether limits have a packet in common, of hundreds as well. All
+/* meeting.h tells by their matches whether limits have a packet in common, of hundreds as well. All
  * packets of a small world: test_index.c.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "compile/meet.h"
+#include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
 #include "rows.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/alarm_emit.h"
+#include "compile/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/emit.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 

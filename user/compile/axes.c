@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Addresses take too many bits: the spans of these axes are made of their ranks among all addresses
  * at which a span begins or ends. */
-#include "compile/axes.h"
+#include "compile/meeting.h"
 
 #include <errno.h>
 #include <stdlib.h>

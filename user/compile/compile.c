@@ -10,15 +10,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "compile/alarm_emit.h"
 #include "compile/build.h"
-#include "compile/conditions.h"
-#include "compile/emit.h"
-#include "compile/inherit.h"
-#include "compile/known_by.h"
 #include "compile/numbers.h"
-#include "compile/refusals.h"
-#include "compile/set_groups.h"
 #include "policy/policy.h"
 
 static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)

@@ -34,6 +34,11 @@ size_t compiled_rules_most(const struct policy *policy);
 /* The key of a prefix in the trie. */
 void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);
 
+/* The guide, which packets read by bpf/algorithm/prefix_guide.h, says "may" of all addresses of the
+ * prefix from now on; seed: that of the hot table. */
+void prefix_guide_add(struct rl_prefix_guide *guide, const __u64 seed[2],
+		      const struct rl_prefix_key *prefix);
+
 /* Map entries to model, without rules that have expired by ctx->now_ns.
  * 0, -ENOMEM, or -EBADMSG if the maps contradict each other. */
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,

@@ -40,6 +40,13 @@ struct compiled {
 
 void compiled_clear(struct compiled *compiled);
 
+/* The parts of the data path that the rule needs: enum rl_policy_use. */
+uint32_t rule_uses(const struct rule *rule);
+
+/* Notes in *out, which is compiled of `next`, from which alarms of the policy in force its own go
+ * on: those of the same name that count the same and go on and off alike. */
+void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out);
+
 /* Properties and capacities of an instance. */
 struct compile_context {
 	uint32_t rules_max;    /* elements of one half of the rules array */

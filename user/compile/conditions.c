@@ -3,7 +3,7 @@
  * leaves out its gaps: all conditions of a rule hold together. Those that most rules state, plain,
  * are no part of them: packets compare these one by one.
  */
-#include "compile/conditions.h"
+#include "compile/build.h"
 
 #include "policy/field.h"
 

@@ -7,12 +7,8 @@
 
 #include "algorithm/key_parts.h"
 #include "base/units.h"
-#include "compile/conditions.h"
-#include "compile/emit.h"
-#include "compile/indexed.h"
+#include "compile/build.h"
 #include "compile/numbers.h"
-#include "compile/rule_while.h"
-#include "compile/set_groups.h"
 #include "policy/field.h"
 #include "policy/policy.h"
 #include "policy/pset.h"

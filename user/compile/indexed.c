@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/indexed.h"
+#include "compile/build.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compile/index.h"
-#include "compile/meet.h"
+#include "compile/meeting.h"
 #include "policy/policy.h"
 
 /* The words of a match: "udp dport 53". */

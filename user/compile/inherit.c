@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "compile/inherit.h"
+#include "compile/build.h"
 #include "policy/policy.h"
 
 static bool slot_taken(const struct build *b, uint32_t slot)

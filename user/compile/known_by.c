@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/known_by.h"
+#include "compile/build.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "compile/emit.h"
-#include "compile/rule_while.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 

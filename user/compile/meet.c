@@ -3,14 +3,11 @@
  * tells the limits apart best, and for each of its numbers where more hold than any beside it, goes
  * on with those that hold it, by the next axis. Where no axis is left, payloads are compared. It
  * goes no further where a bound shows that no packet can meet too many. */
-#include "compile/meet.h"
+#include "compile/meeting.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "compile/axes.h"
-#include "compile/region.h"
 
 #define STEPS_MAX (1u << 26) /* about a second; real policies need some hundred thousand */
 

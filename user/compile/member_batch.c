@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes members of one set, each page once. */
 
-#include "compile/member_batch.h"
+#include "compile/member_parts.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "compile/member_grow.h"
-#include "compile/member_guide.h"
-#include "compile/member_sweep.h"
 
 uint32_t set_epoch(const struct member_table *table, uint32_t set)
 {

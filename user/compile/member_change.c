@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "compile/member_batch.h"
-#include "compile/member_grow.h"
-#include "compile/member_sweep.h"
+#include "compile/member_parts.h"
 
 #define SWEEP_PAGES 4 /* that every change looks through besides, and … */
 #define SWEEP_SHARE 4 /* … one for so many pages that it may have written */

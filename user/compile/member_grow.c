@@ -5,7 +5,7 @@
  * and a member takes 33 and 89 bytes.
  */
 
-#include "compile/member_grow.h"
+#include "compile/member_parts.h"
 
 #include <errno.h>
 

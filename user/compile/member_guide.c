@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The guide of the table of members. Its words are read by packets while they are written. */
 
-#include "compile/member_guide.h"
+#include "compile/member_parts.h"
 
 #include <arpa/inet.h>
 #include <string.h>

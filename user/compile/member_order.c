@@ -3,13 +3,11 @@
  * of the reversed hashes these stand side by side, and still do when pages are split.
  */
 
-#include "compile/member_order.h"
+#include "compile/member_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "compile/member_page.h"
 
 #define DIGIT_BITS  11
 #define DIGITS      (1 << DIGIT_BITS)

@@ -3,7 +3,7 @@
  * so that a packet that reads while the kernel puts the next version into the same memory still
  * finds those that stay.
  */
-#include "compile/member_page.h"
+#include "compile/member_parts.h"
 
 #include <errno.h>
 #include <string.h>

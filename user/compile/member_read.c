@@ -9,8 +9,7 @@
 
 #include "algorithm/member_hash.h"
 #include "base/units.h"
-#include "compile/member_grow.h"
-#include "compile/member_guide.h"
+#include "compile/member_parts.h"
 
 #define READ_RETRIES 1000 /* a read takes as long as a write, or less */
 #define WALK_RETRIES 100

@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compile/member_batch.h"
-#include "compile/member_grow.h"
-#include "compile/member_sweep.h"
+#include "compile/member_parts.h"
 
 static void stale_tell(struct member_table *table)
 {

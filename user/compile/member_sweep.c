@@ -3,14 +3,12 @@
  * packets, either: this is about memory, and about room in sets that are full.
  */
 
-#include "compile/member_sweep.h"
+#include "compile/member_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "algorithm/member_hash.h"
-#include "compile/member_grow.h"
-#include "compile/member_guide.h"
 
 #define ROOM_PAGES 64 /* that are swept at a time */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/prefix_guide.h"
+#include "compile/compile.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which refusals the data path remembers: bpf/limit/refusal.h, bpf/limit/shared_refusal.h. */
-#include "compile/refusals.h"
+#include "compile/build.h"
 
 #include <string.h>
 

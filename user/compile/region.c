@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/region.h"
+#include "compile/meeting.h"
 
 #include <string.h>
 

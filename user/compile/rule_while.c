@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/rule_while.h"
+#include "compile/build.h"
 
 #include <stdio.h>
 #include <string.h>

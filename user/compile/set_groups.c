@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/set_groups.h"
+#include "compile/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/indexed.h"
 #include "policy/policy.h"
 #include "policy/set.h"
 

@@ -5,7 +5,7 @@
  * answers again.
  */
 
-#include "fleet/agent.h"
+#include "fleet/agent_parts.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,10 +22,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "fleet/fleet.h"
-#include "fleet/members.h"
-#include "fleet/redis.h"
-#include "fleet/rules.h"
-#include "fleet/shed.h"
+#include "fleet/link.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/fleet_maps.h"

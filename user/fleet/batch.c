@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "fleet/fleet.h"
-#include "fleet/redis.h"
+#include "fleet/link.h"
 #include "kernel/maps/fleet_maps.h"
 
 #define BATCH      100 /* keys per call */

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "fleet/redis.h"
+#include "fleet/link.h"
 #include "fleet/url.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/fleet_maps.h"

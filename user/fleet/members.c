@@ -3,7 +3,7 @@
  * names; the number is kept in a file, so that an agent that starts while Redis is away does not
  * take more than its part, also after a reboot.
  */
-#include "fleet/members.h"
+#include "fleet/agent_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,6 @@
 
 #include "base/message.h"
 #include "base/units.h"
-#include "fleet/agent_state.h"
-#include "fleet/rules.h"
 
 #define STATE_FOLDER "/var/lib/rlctl"
 #define NUMBER_SIZE  5 /* always as many bytes, written at once: the file is never torn */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Connections to Redis, directly or through sentinels. */
 
-#include "fleet/redis.h"
+#include "fleet/link.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,9 +12,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "fleet/tls.h"
 #include "fleet/url.h"
-#include "fleet/wait.h"
 
 #define ANSWER_BYTES    (256 << 10) /* the longest answer lists a thousand members */
 #define ANSWER_ELEMENTS 4096

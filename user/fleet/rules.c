@@ -2,7 +2,7 @@
 /* Follows the instance's policy: finds the limits of the fleet, and drops those that are no longer
  * there.
  */
-#include "fleet/rules.h"
+#include "fleet/agent_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "fleet/fleet.h"
-#include "fleet/shed.h"
 #include "kernel/maps/fleet_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "policy/policy.h"

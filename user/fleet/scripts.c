@@ -2,7 +2,7 @@
 /* The scripts that a fleet runs in Redis, *.lua in this directory. Each is atomic and uses Redis'
  * clock. Shares are in millionths of a limit.
  */
-#include "fleet/scripts.h"
+#include "fleet/link.h"
 
 /* clang-format off */
 const char *const fleet_scripts[SCRIPT_COUNT] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Keys that the agent has no time or room for: counted, with a note from time to time. */
-#include "fleet/shed.h"
+#include "fleet/agent_parts.h"
 
 #include "base/message.h"
 #include "base/units.h"

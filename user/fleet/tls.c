@@ -2,7 +2,7 @@
 /* TLS by OpenSSL's own functions, as hiredis' context does not verify the host name. Without the
  * headers of hiredis_ssl and OpenSSL the second half is built.
  */
-#include "fleet/tls.h"
+#include "fleet/link.h"
 
 #if __has_include(<hiredis/hiredis_ssl.h>) && __has_include(<openssl/ssl.h>)
 
@@ -12,8 +12,6 @@
 #include <hiredis/hiredis_ssl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-
-#include "fleet/wait.h"
 
 bool fleet_tls_is_supported(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits for Redis no longer than until an answer is due, and less once the agent is to end. */
-#include "fleet/wait.h"
+#include "fleet/link.h"
 
 #include <poll.h>
 

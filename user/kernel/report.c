@@ -14,7 +14,6 @@
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
 #include "kernel/instance/selection.h"
-#include "kernel/policy/filter_blame.h"
 #include "kernel/policy/filters.h"
 
 static void missing_append(const char *kind, const char *name, void *arg)

@@ -10,8 +10,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "watch/local_tcp.h"
-#include "watch/local_udp.h"
+#include "watch/local_proof.h"
 
 #define FRESH_NS NS_PER_SECOND
 /* How long a port from which the machine has sent is taken as bound. */

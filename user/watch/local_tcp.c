@@ -5,7 +5,7 @@
  * acknowledges the machine's FIN, although a program that has only shut down its own direction has
  * a full socket until the peer closes too.
  */
-#include "watch/local_tcp.h"
+#include "watch/local_proof.h"
 
 #include "base/units.h"
 

@@ -7,7 +7,7 @@
  * the peer's packet, but the capture has what the machine sent after it, that is an answer, which
  * would not have been sent, if the machine's port is the lower one.
  */
-#include "watch/local_udp.h"
+#include "watch/local_proof.h"
 
 #include "base/units.h"
 

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 #include "policy/policy.h"
 
 void rule_book_init(struct rule_book *book, const struct instance *instance)

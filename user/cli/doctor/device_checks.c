@@ -9,7 +9,7 @@
 #include "kernel/attach/features.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program_pins.h"
+#include "kernel/attach/program.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/attach/xdp.h"
 #include "kernel/device/device.h"

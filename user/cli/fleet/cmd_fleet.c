@@ -15,7 +15,7 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "fleet/fleet.h"
-#include "fleet/tls.h"
+#include "fleet/link.h"
 #include "fleet/url.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"

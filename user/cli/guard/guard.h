@@ -2,7 +2,7 @@
 /* The guard against lockout: whether a policy would cut off an SSH session of this machine. */
 #pragma once
 
-#include "cli/guard/ssh_logins.h"
+#include "cli/guard/ssh_sessions.h"
 #include "cli/policy/verdict.h"
 #include "policy/level.h"
 #include "policy/policy.h"

@@ -6,7 +6,7 @@
  * Every user can run a program with the name and the title of sshd, and sshd's own program. Only
  * processes count that such a user cannot make: sshd of root, and its children. */
 
-#include "cli/guard/ssh_logins.h"
+#include "cli/guard/ssh_sessions.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -18,9 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/guard/ssh_session.h"
 #include "cli/output/output.h"
-#include "kernel/device/tunnels.h"
+#include "kernel/device/tunnel.h"
 #include "kernel/proof/tcp_sockets.h"
 
 #define TITLE_MAX    256

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The SSH session, from the environment variables that sshd sets. */
 
-#include "cli/guard/ssh_session.h"
+#include "cli/guard/ssh_sessions.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "compile/emit.h"
+#include "compile/compiled.h"
 #include "kernel/attach/conntrack.h"
 #include "kernel/device/device.h"
 

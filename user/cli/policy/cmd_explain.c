@@ -18,7 +18,7 @@
 #include "compile/allowance.h"
 #include "compile/numbers.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/alarm_live.h"
 #include "kernel/state/source.h"
 #include "policy/explain.h"

@@ -14,7 +14,7 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 #include "policy/set.h"

@@ -13,7 +13,7 @@
 #include "cli/output/stats_output.h"
 #include "cli/policy/cmd_rule.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/alarm_live.h"
 #include "policy/decide.h"
 #include "policy/level.h"

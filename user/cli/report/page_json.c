@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/report/page.h"
-#include "cli/simulate/simulate_against.h"
+#include "cli/simulate/simulate.h"
 #include "kernel/instance/instance.h"
 #include "kernel/simulation.h"
 #include "policy/names.h"

@@ -7,10 +7,8 @@
 
 #include "base/message.h"
 #include "cli/output/output.h"
-#include "cli/sets/set_change.h"
-#include "cli/sets/set_guard.h"
 #include "cli/sets/set_open.h"
-#include "cli/sets/set_output.h"
+#include "cli/sets/set_parts.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/open.h"
 

@@ -9,7 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/sets/set_each.h"
-#include "cli/sets/set_guard.h"
+#include "cli/sets/set_parts.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"

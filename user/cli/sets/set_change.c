@@ -3,7 +3,7 @@
  * takes the writers' lock for its own time only: a policy may change between two of them, and the
  * instance may be replaced.
  */
-#include "cli/sets/set_change.h"
+#include "cli/sets/set_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* The guard against lockout by the members of a set: what the rules in force would do to the SSH
  * session of this process if the set had them, or had them no longer.
  */
-#include "cli/sets/set_guard.h"
+#include "cli/sets/set_parts.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 
 /* The members of the set after the change; those of all others stay. */
 struct members_then {

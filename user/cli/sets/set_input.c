@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Addresses for a set: words of a command line, lines of a file or of a stream. */
-#include "cli/sets/set_input.h"
+#include "cli/sets/set_parts.h"
 
 #include <ctype.h>
 #include <errno.h>

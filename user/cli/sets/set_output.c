@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The answers of the verbs of `rlctl set`. */
-#include "cli/sets/set_output.h"
+#include "cli/sets/set_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,8 +14,7 @@
 #include "base/message.h"
 #include "base/signals.h"
 #include "cli/output/output.h"
-#include "cli/sets/set_change.h"
-#include "cli/sets/set_guard.h"
+#include "cli/sets/set_parts.h"
 
 #define PACE_NS   (10 * NS_PER_MS)
 #define BATCH_MAX 16384 /* addresses; about 50 ms of the writers' lock */

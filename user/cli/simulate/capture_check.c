@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/simulate/capture_check.h"
+#include "cli/simulate/simulate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Differences that the policy of --against makes. */
-#include "cli/simulate/simulate_against.h"
+#include "cli/simulate/simulate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

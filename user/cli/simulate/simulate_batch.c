@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/simulate/simulate_batch.h"
+#include "cli/simulate/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* An instance sees what arrives: what the machine has sent says who is there, and is not run. */
-#include "cli/simulate/simulate_local.h"
+#include "cli/simulate/simulate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /* The table of verbs. */
 #include "base/privilege.h"
 #include "cli/cmd.h"
-#include "kernel/attach/program_fit.h"
 
 #define RULE_MORE                                                           \
 	"The arguments are those of a policy file's line after \"rule\":\n" \

@@ -20,7 +20,6 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/policy/filter_image.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/rule_counters.h"
 #include "kernel/proof/answers.h"

@@ -2,8 +2,10 @@
 /* Identifies BPF programs by the maps that they use. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/instance/instance_maps.h"
 #include "rlctl_abi.h"
 
 /* The program's id, 0 if it cannot be read. */
@@ -19,3 +21,8 @@ struct device_program {
 /* Does the program use the map? 1 if it does, and *id is the program's; 0 if it does not or fd is
  * -ENOENT; another negative errno (also one passed as fd) if that cannot be determined. */
 int program_uses(int fd, uint32_t wanted, uint32_t *id);
+
+/* ---- program_pins.c: a program that came along with its device from another network namespace */
+
+/* The pins of the instance, of whatever network namespace, that has the program. Silent. */
+bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX]);

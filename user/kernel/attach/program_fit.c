@@ -4,7 +4,7 @@
  * killed, the program has at least what is noted, and that covers the policy in force. The next
  * writer then replaces the program in any case. */
 
-#include "kernel/attach/program_fit.h"
+#include "kernel/attach/program_swap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,6 @@
 #include "kernel/attach/companion.h"
 #include "kernel/attach/conntrack.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program_swap.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/filters.h"
 #include "kernel/report.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-#include "kernel/attach/program_pins.h"
+#include "kernel/attach/program.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include <bpf/bpf.h>
 
-#include "kernel/attach/program.h"
 #include "kernel/instance/pins.h"
 
 static bool program_has(uint32_t program, const char *path)

@@ -16,7 +16,6 @@
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/program.h"
-#include "kernel/attach/program_pins.h"
 #include "kernel/attach/stale_dispatchers.h"
 #include "kernel/attach/unsupported.h"
 #include "kernel/device/device.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tunnels by what netlink says of links: their kind, and the addresses of their ends. */
 
-#include "kernel/device/tunnels.h"
+#include "kernel/device/tunnel.h"
 
 #include <arpa/inet.h>
 #include <linux/if_link.h>
@@ -13,7 +13,6 @@
 #include "kernel/device/device_carries.h"
 #include "kernel/device/netlink.h"
 #include "kernel/device/tunnel_kind.h"
-#include "kernel/device/wireguard.h"
 
 struct list {
 	struct tunnel *tunnels;

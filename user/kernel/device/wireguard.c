@@ -2,7 +2,7 @@
 /* A device's peers, by generic netlink from the kernel or as text from a program. Where
  * the addresses of several peers hold the one within the tunnel, the longest prefix is meant. */
 
-#include "kernel/device/wireguard.h"
+#include "kernel/device/tunnel.h"
 
 #include <arpa/inet.h>
 #include <linux/genetlink.h>

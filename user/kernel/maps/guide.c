@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/maps/guide.h"
+#include "kernel/maps/prefix_maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include <bpf/bpf.h>
 
-#include "compile/prefix_guide.h"
+#include "compile/compile.h"
 #include "kernel/maps/map_in_map.h"
 
 static int guide_create(const struct rl_prefix_guide *guide)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The index is made with each whole policy: 4 MB, where a prefix has many rules. */
-#include "kernel/maps/index_map.h"
+#include "kernel/maps/prefix_maps.h"
 
 #include <errno.h>
 #include <stdlib.h>

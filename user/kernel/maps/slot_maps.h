@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds counters and shared states of rules by their slots: the first slots are in arrays, further
- * ones in chunks. */
+/* The counters and shared states of rules, which their slots index: the first slots are in arrays,
+ * further ones in chunks. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compile/compiled.h"
 #include "kernel/instance/instance.h"
 
 /* The maps of one kind. Chunks are opened one at a time, on access. */
@@ -22,3 +23,10 @@ int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
 /* How many slots, from the first one on, are in the same map as the first. */
 size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count);
 void slot_maps_close(struct slot_maps *maps);
+
+/* ---- slots.c: as many as the policy needs */
+
+/* Creates the missing chunks that the policy needs and zeroes its new slots. Silent. */
+int slots_prepare(const struct instance *instance, const struct compiled *compiled);
+/* Drops the chunks that the policy in force does not need. */
+void slots_trim(const struct instance *instance, const struct compiled *compiled);

@@ -3,7 +3,7 @@
  * attach; the others are in chunks that are created when a policy needs them and dropped when none
  * does, so that a large --prefixes costs nothing by itself. */
 
-#include "kernel/maps/slots.h"
+#include "kernel/maps/slot_maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/chunks.h"
 #include "kernel/maps/map_in_map.h"
-#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/rule_counters.h"
 
 #define BATCH 4096u

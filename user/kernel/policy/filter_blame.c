@@ -2,15 +2,13 @@
 /* The kernel says of a program that it refuses it, and not because of which filter. So each is
  * loaded without the others, in a program that has nothing else. */
 
-#include "kernel/policy/filter_blame.h"
+#include "kernel/policy/filters.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-
-#include "kernel/policy/filters.h"
 
 /* The caller of filters_run(): its view is the element of a map. */
 #define VIEW_MAP 4 /* the instruction that names the map */

@@ -3,7 +3,7 @@
  * goes by the symbol, so that the rest of its room is in no program. Whatever else the object says
  * about it, type and place, stays true. */
 
-#include "kernel/policy/filter_image.h"
+#include "kernel/policy/filters.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -42,3 +42,15 @@ int report_write_error(const struct instance *instance, int error);
 /* Restores a former policy. Its rules keep their limit ids, and so find their states and counters.
  * Reports. */
 int instance_policy_restore(const struct instance *instance, const struct policy *before);
+
+/* ---- prefix_write.c: the rules of one prefix, at a cost that does not grow with the policy */
+
+/* Replaces all rules of the prefix by `next`, which may be empty. Every packet sees either the old
+ * or the new rules. If there is no room to do it in place, rewrites the whole policy. Reports. */
+int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next);
+
+/* Whether instance_prefix_write would succeed. Changes nothing; costs as much as reading the whole
+ * policy. Reports. */
+int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next);

@@ -12,7 +12,7 @@
  * `any` and `device` are part of the header, which is replaced as a whole for them.
  */
 
-#include "kernel/policy/prefix_write.h"
+#include "kernel/policy/policy_write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,19 +24,17 @@
 
 #include "base/units.h"
 #include "compile/compile.h"
-#include "kernel/attach/program_fit.h"
+#include "kernel/attach/program_swap.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/guide.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/prefix_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/header_in_force.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/policy/policy_read.h"
-#include "kernel/policy/policy_write.h"
 #include "policy/policy.h"
 
 struct change {

@@ -6,7 +6,7 @@
  * The country of a network is where it is (`country`), or else where it is registered
  * (`registered_country`).
  */
-#include "kernel/sets/mmdb.h"
+#include "kernel/sets/set_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/sets/set_live.h"
+#include "kernel/sets/sets.h"
 
 static int live_len(const char *name, const uint8_t addr[16], void *arg)
 {

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/sets/mmdb.h"
 #include "kernel/sets/set_file.h"
 #include "policy/member_file.h"
 

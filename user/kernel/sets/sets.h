@@ -5,6 +5,7 @@
 #include "compile/compiled.h"
 #include "compile/member_table.h"
 #include "kernel/instance/instance.h"
+#include "policy/level.h"
 #include "policy/policy.h"
 
 /* ---- with a policy: policy_write.c, replace.c, trial.c */
@@ -68,3 +69,15 @@ struct set_stats {
 /* One for each of policy->sets, in that order; *out is to be freed. None: NULL. */
 int set_stats_read(const struct instance *instance, const struct policy *policy,
 		   struct set_stats **out);
+
+/* ---- the members that sets have now, for questions about rules (level.h) */
+
+struct set_live {
+	struct set_session session;
+	struct set_members members; /* to be passed on; of an instance without sets it knows none */
+	bool open;
+};
+
+/* Reports; then nothing is known of any set. */
+void set_live_open(const struct instance *instance, struct set_live *out);
+void set_live_close(struct set_live *live);

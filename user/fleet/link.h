@@ -8,13 +8,21 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <hiredis/hiredis.h>
 
-#include "fleet/scripts.h"
 #include "fleet/url.h"
+
+/* ---- scripts.c: the Lua scripts that Redis runs */
+
+/* Described in *.lua. */
+enum fleet_script { SCRIPT_HEARTBEAT, SCRIPT_RATE, SCRIPT_WINDOW, SCRIPT_COUNT };
+extern const char *const fleet_scripts[SCRIPT_COUNT];
+
+/* ---- redis.c: the connection */
 
 #define LINK_SHA_MAX 41
 struct fleet_link {
@@ -44,3 +52,22 @@ redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);
 
 /* Element i of an array, clamped to the range; `least` if it is not a number. */
 int64_t reply_number(const redisReply *reply, size_t i, int64_t least, int64_t most);
+
+/* ---- tls.c: TLS to Redis, if built with hiredis_ssl and OpenSSL */
+
+/* False: rediss:// is an error, with the text FLEET_TLS_NONE. */
+bool fleet_tls_is_supported(void);
+
+#define FLEET_TLS_NONE                                                                          \
+	"this rlctl was built with a hiredis without TLS: use redis:// through a tunnel, such " \
+	"as stunnel, or unix://"
+
+/* Starts TLS on a new connection that does not block, until end_ns at most. The server's
+ * certificate must be for the host, and signed by an authority that this machine trusts (or of
+ * SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error, valid as long as the connection. */
+const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns);
+
+/* ---- wait.c: waiting for a socket */
+
+/* The events of poll(2) on a socket, or 0 after end_ns; a signal to end brings that forward. */
+short socket_wait(int fd, short events, uint64_t *end_ns);

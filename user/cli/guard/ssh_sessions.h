@@ -34,3 +34,14 @@ void ssh_sessions_clear(struct ssh_sessions *sessions);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */
 bool sshd_title_is_login(const char *title);
+
+/* ---- ssh_session.c: the one that this process belongs to, if any */
+
+/* "CLIENT PORT SERVER PORT" of SSH_CONNECTION, or "CLIENT PORT PORT" of SSH_CLIENT. 0 or -EINVAL.
+ */
+int ssh_session_parse(const char *text, struct flow *out);
+
+/* From the environment of this process or, since sudo drops it, of the nearest process above it
+ * that has one. False also if the session's processes are in another network namespace than this
+ * process, which cannot cut them off. */
+bool ssh_session_find(struct flow *out);
