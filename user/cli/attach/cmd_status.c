@@ -27,8 +27,8 @@ static void report_sources(struct report *report, const struct instance *instanc
 	number_print(used, status->sources_used);
 	number_print(capacity, instance->info.sources);
 	snprintf(text, sizeof(text), "%s / %s", used, capacity);
-	json_put(sources, "used", json_object_new_uint64(status->sources_used));
-	json_put(sources, "capacity", json_object_new_uint64(instance->info.sources));
+	json_put_number(sources, "used", status->sources_used);
+	json_put_number(sources, "capacity", instance->info.sources);
 	report_text(report, NULL, "sources", text);
 	report_value(report, "sources", sources);
 }
@@ -39,8 +39,8 @@ static void report_bans(struct report *report, const struct instance *instance,
 {
 	struct json_object *bans = json_object_new_object();
 
-	json_put(bans, "used", json_object_new_uint64(status->bans_used));
-	json_put(bans, "capacity", json_object_new_uint64(instance->info.bans));
+	json_put_number(bans, "used", status->bans_used);
+	json_put_number(bans, "capacity", instance->info.bans);
 	report_value(report, "bans", bans);
 }
 
@@ -80,9 +80,9 @@ static void report_cpus(struct report *report, const struct rl_instance *info,
 	struct json_object *cpus = json_object_new_object();
 	char text[2 * NUMBER_TEXT_MAX], each[NUMBER_TEXT_MAX];
 
-	json_put(cpus, "online", json_object_new_uint64(info->cpus));
-	json_put(cpus, "possible", json_object_new_uint64(info->possible_cpus));
-	json_put(cpus, "memory_bytes", json_object_new_uint64(status->cpu_bytes));
+	json_put_number(cpus, "online", info->cpus);
+	json_put_number(cpus, "possible", info->possible_cpus);
+	json_put_number(cpus, "memory_bytes", status->cpu_bytes);
 	report_value(report, "cpus", cpus);
 	if (!shown)
 		return;
@@ -135,7 +135,7 @@ static void report_companion(struct report *report, const struct found *found, b
 		return;
 	}
 	if (id)
-		json_put(companion, "program_id", json_object_new_uint64(id));
+		json_put_number(companion, "program_id", id);
 	else
 		json_object_object_add(companion, "program_id", NULL);
 	report_value(report, "companion", companion);

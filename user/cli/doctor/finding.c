@@ -42,13 +42,13 @@ static void finding_json(const struct doctor *doctor, enum health health, const 
 	struct json_object *object = json_object_new_object();
 
 	if (doctor->facts)
-		json_put(object, "device", json_object_new_string(doctor->facts->name));
-	json_put(object, "check", json_object_new_string(doctor->check->name));
-	json_put(object, "result", json_object_new_string(healths[health].text));
-	json_put(object, "what", json_object_new_string(what));
-	json_put(object, "why", json_object_new_string(doctor->check->why));
+		json_put_text(object, "device", doctor->facts->name);
+	json_put_text(object, "check", doctor->check->name);
+	json_put_text(object, "result", healths[health].text);
+	json_put_text(object, "what", what);
+	json_put_text(object, "why", doctor->check->why);
 	if (remedy)
-		json_put(object, "remedy", json_object_new_string(remedy));
+		json_put_text(object, "remedy", remedy);
 	json_append(doctor->array, object);
 }
 

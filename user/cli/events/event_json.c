@@ -24,7 +24,7 @@ void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns)
 static void put_text(struct json_object *object, const char *key, const char *text)
 {
 	if (*text)
-		json_put(object, key, json_object_new_string(text));
+		json_put_text(object, key, text);
 }
 
 static void put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
@@ -32,7 +32,7 @@ static void put_time(struct json_object *object, const char *key, uint64_t realt
 	char text[EVENT_TIME_MAX];
 
 	event_time_print(text, realtime_ns);
-	json_put(object, key, json_object_new_string(text));
+	json_put_text(object, key, text);
 }
 
 /* With three digits behind the point. */
@@ -52,9 +52,9 @@ static struct json_object *json_source(const struct event_source *source)
 	char text[PREFIX_TEXT_MAX];
 
 	prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
-	json_put(object, "address", json_object_new_string(text));
+	json_put_text(object, "address", text);
 	if (source->rate)
-		json_put(object, "rate", json_object_new_uint64(source->rate));
+		json_put_number(object, "rate", source->rate);
 	json_put(object, "share", json_share(source->share));
 	return object;
 }
@@ -150,8 +150,8 @@ static struct json_object *json_rate(const struct event *event)
 	if (event->kind != EVENT_ALARM_ON && event->kind != EVENT_ALARM_OFF)
 		return json_amount(&event->rate);
 	object = json_object_new_object();
-	json_put(object, packets ? "packets" : "bytes",
-		 json_object_new_uint64(packets ? event->rate.packets : event->rate.bytes));
+	json_put_number(object, packets ? "packets" : "bytes",
+			packets ? event->rate.packets : event->rate.bytes);
 	return object;
 }
 
@@ -161,8 +161,8 @@ static void put_lost(struct json_object *object, const struct event *event)
 
 	for (int i = 0; i < EVENT_KIND_COUNT; i++)
 		if (event->of[i])
-			json_put(of, event_words[i], json_object_new_uint64(event->of[i]));
-	json_put(object, "count", json_object_new_uint64(event->count));
+			json_put_number(of, event_words[i], event->of[i]);
+	json_put_number(object, "count", event->count);
 	json_put(object, "of", of);
 }
 

@@ -228,10 +228,10 @@ static struct json_object *limit_json(const struct instance *instance, const str
 	fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
 	rule_format(words, rule, ctx);
 	one = json_object_new_object();
-	json_put(one, "rule", json_object_new_string(words));
-	json_put(one, "identity", json_object_new_string(limit.identity));
-	json_put(one, "shared", json_object_new_boolean(shared));
-	json_put(one, "overshoot", json_object_new_uint64(fleet_limit_overshoot(&limit, members)));
+	json_put_text(one, "rule", words);
+	json_put_text(one, "identity", limit.identity);
+	json_put_bool(one, "shared", shared);
+	json_put_number(one, "overshoot", fleet_limit_overshoot(&limit, members));
 	return one;
 }
 

@@ -14,8 +14,7 @@ struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t am
 {
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, alarm->unit == RL_PACKETS ? "packets" : "bytes",
-		 json_object_new_uint64(amount));
+	json_put_number(object, alarm->unit == RL_PACKETS ? "packets" : "bytes", amount);
 	return object;
 }
 
@@ -25,7 +24,7 @@ static void json_put_phase(struct json_object *object, const char *key,
 	char text[ALARM_PHASE_MAX];
 
 	alarm_phase_print(text, alarm, phase);
-	json_put(object, key, json_object_new_string(text));
+	json_put_text(object, key, text);
 }
 
 static struct json_object *json_alarm(const struct alarm_now *alarm, const struct clock_pair *at)
@@ -33,13 +32,13 @@ static struct json_object *json_alarm(const struct alarm_now *alarm, const struc
 	struct json_object *object = json_object_new_object();
 	char text[NUMBER_TEXT_MAX];
 
-	json_put(object, "alarm", json_object_new_string(alarm->name));
-	json_put(object, "on", json_object_new_boolean(alarm->on));
+	json_put_text(object, "alarm", alarm->name);
+	json_put_bool(object, "on", alarm->on);
 	if (alarm->since_ns) {
 		time_print(text, clock_realtime(at, alarm->since_ns), false);
-		json_put(object, "since", json_object_new_string(text));
+		json_put_text(object, "since", text);
 	}
-	json_put(object, "changes", json_object_new_uint64(alarm->changes));
+	json_put_number(object, "changes", alarm->changes);
 	json_put(object, "counted", json_alarm_amount(alarm, alarm->counted));
 	json_put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)));
 	json_put_phase(object, "over", alarm, 0);

@@ -71,6 +71,10 @@ void table_clear(struct table *table);
 /* Like json_object_object_add and json_object_array_add; exit if out of memory, also for NULL. */
 void json_put(struct json_object *object, const char *key, struct json_object *value);
 void json_append(struct json_object *array, struct json_object *value);
+/* json_put() of a new value. */
+void json_put_text(struct json_object *object, const char *key, const char *text);
+void json_put_number(struct json_object *object, const char *key, uint64_t n);
+void json_put_bool(struct json_object *object, const char *key, bool is);
 struct json_object *json_amount(const struct rl_amount *amount);
 /* Prints one line of ASCII to stdout, and frees the document. */
 void json_print(struct json_object *document);

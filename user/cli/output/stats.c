@@ -20,8 +20,8 @@ struct json_object *json_instance(const struct instance *instance)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, "device", json_object_new_string(instance->device));
-	json_put(object, "hook", json_object_new_string(hook_name(instance->info.hook)));
+	json_put_text(object, "device", instance->device);
+	json_put_text(object, "hook", hook_name(instance->info.hook));
 	return object;
 }
 
@@ -44,9 +44,9 @@ void json_put_while(struct json_object *object, const struct rule *rule)
 	const char *name = rule_while(rule, &off);
 
 	if (name[0])
-		json_put(object, "while", json_object_new_string(name));
+		json_put_text(object, "while", name);
 	if (off)
-		json_put(object, "while_not", json_object_new_boolean(true));
+		json_put_bool(object, "while_not", true);
 }
 
 static struct json_object *json_rule(const struct rule *rule, const struct policy_context *ctx,
@@ -56,7 +56,7 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 	char words[RULE_TEXT_MAX];
 
 	rule_format(words, rule, ctx);
-	json_put(object, "rule", json_object_new_string(words));
+	json_put_text(object, "rule", words);
 	json_put_while(object, rule);
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
@@ -80,18 +80,18 @@ static struct json_object *json_set(const struct policy_set *words, const struct
 	};
 	char text[NUMBER_TEXT_MAX];
 
-	json_put(object, "set", json_object_new_string(words->name));
-	json_put(object, "source", json_object_new_string(set_source_names[words->source]));
+	json_put_text(object, "set", words->name);
+	json_put_text(object, "source", set_source_names[words->source]);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		json_put(object, numbers[i].name, json_object_new_uint64(numbers[i].number));
+		json_put_number(object, numbers[i].name, numbers[i].number);
 	json_put(object, "matched", json_amount(&stats->matched));
 	if (set->loaded_ns) {
 		time_print(text, set->loaded_ns, false);
-		json_put(object, "loaded", json_object_new_string(text));
+		json_put_text(object, "loaded", text);
 	}
 	if (set->failed_ns) {
 		time_print(text, set->failed_ns, false);
-		json_put(object, "load_failed", json_object_new_string(text));
+		json_put_text(object, "load_failed", text);
 	}
 	return object;
 }
@@ -140,11 +140,11 @@ static struct json_object *json_pressure(const struct instance_stats *stats)
 	struct json_object *object = json_object_new_object();
 
 	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
-		json_put(object, pressure_names[i], json_object_new_uint64(stats->pressure[i]));
+		json_put_number(object, pressure_names[i], stats->pressure[i]);
 	if (!stats->hot_slots)
 		return object;
-	json_put(object, "slots_live", json_object_new_uint64(stats->hot_live));
-	json_put(object, "slots", json_object_new_uint64(stats->hot_slots));
+	json_put_number(object, "slots_live", stats->hot_live);
+	json_put_number(object, "slots", stats->hot_slots);
 	return object;
 }
 
@@ -154,7 +154,7 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 	char text[NUMBER_TEXT_MAX];
 
 	time_print(text, instance->info.since_ns, false);
-	json_put(object, "since", json_object_new_string(text));
+	json_put_text(object, "since", text);
 	json_put_stats(object, instance, stats);
 	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
 	json_put(object, "pressure", json_pressure(stats));

@@ -105,6 +105,21 @@ void json_put(struct json_object *object, const char *key, struct json_object *v
 		out_of_memory();
 }
 
+void json_put_text(struct json_object *object, const char *key, const char *text)
+{
+	json_put(object, key, json_object_new_string(text));
+}
+
+void json_put_number(struct json_object *object, const char *key, uint64_t n)
+{
+	json_put(object, key, json_object_new_uint64(n));
+}
+
+void json_put_bool(struct json_object *object, const char *key, bool is)
+{
+	json_put(object, key, json_object_new_boolean(is));
+}
+
 void json_append(struct json_object *array, struct json_object *value)
 {
 	if (!array || !value || json_object_array_add(array, value))
@@ -115,8 +130,8 @@ struct json_object *json_amount(const struct rl_amount *amount)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, "packets", json_object_new_uint64(amount->packets));
-	json_put(object, "bytes", json_object_new_uint64(amount->bytes));
+	json_put_number(object, "packets", amount->packets);
+	json_put_number(object, "bytes", amount->bytes);
 	return object;
 }
 
@@ -150,7 +165,7 @@ static void json_character(FILE *file, uint32_t code)
 
 /* json-c escapes control characters. Escapes other characters outside ASCII, which only strings
  * contain, as in JSON, and invalid UTF-8 as \xNN. */
-static void json_put_text(FILE *file, const char *text)
+static void json_write_text(FILE *file, const char *text)
 {
 	while (*text) {
 		size_t plain = 0, len;
@@ -178,7 +193,7 @@ static void json_write(FILE *file, struct json_object *document)
 
 	if (!text)
 		out_of_memory();
-	json_put_text(file, text);
+	json_write_text(file, text);
 }
 
 void json_print(struct json_object *document)

@@ -245,12 +245,12 @@ static int unban_report(const struct command *command, const struct unban *unban
 
 	if (output_json) {
 		document = json_instance(&unban->session->instance);
-		json_put(document, "address", json_object_new_string(address));
+		json_put_text(document, "address", address);
 		json_put(document, "rules", json_object_get(unban->rules));
 		json_put(document, "sets", json_object_get(unban->sets));
-		json_put(document, "bans", json_object_new_uint64(unban->bans));
+		json_put_number(document, "bans", unban->bans);
 		if (denied)
-			json_put(document, "denied_by", json_object_new_string(still));
+			json_put_text(document, "denied_by", still);
 		document_print(command, document);
 	} else {
 		texts_note(device, address, "deleted the rule '", unban->rules, "'");

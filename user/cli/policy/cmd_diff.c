@@ -36,8 +36,8 @@ static void lines_tell(const struct diff *diff, const char *from, const char *to
 			    json_object_new_string(from ? from : to));
 	} else {
 		pair = json_object_new_object();
-		json_put(pair, "from", json_object_new_string(from));
-		json_put(pair, "to", json_object_new_string(to));
+		json_put_text(pair, "from", from);
+		json_put_text(pair, "to", to);
 		json_append(diff->changed, pair);
 	}
 }

@@ -273,13 +273,12 @@ static void look_put(struct json_object *object, const struct explained *item)
 {
 	const struct limit_look *l = &item->look;
 
-	json_put(object, "admits", json_object_new_boolean(l->admits && !l->banned));
-	json_put(object, "remaining", json_object_new_uint64(l->remaining));
-	json_put(object, "unit",
-		 json_object_new_string(left_unit(item) == RL_PACKETS ? "packets" : "bytes"));
-	json_put(object, "wait_ns", json_object_new_uint64(l->wait_ns));
+	json_put_bool(object, "admits", l->admits && !l->banned);
+	json_put_number(object, "remaining", l->remaining);
+	json_put_text(object, "unit", left_unit(item) == RL_PACKETS ? "packets" : "bytes");
+	json_put_number(object, "wait_ns", l->wait_ns);
 	if (l->banned)
-		json_put(object, "ban_ns", json_object_new_uint64(l->ban_ns));
+		json_put_number(object, "ban_ns", l->ban_ns);
 }
 
 static struct json_object *rules_report(const struct explanation *e, const struct ground *ground,
@@ -296,17 +295,17 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 
 		rule_format(words, item->rule, ground->ctx);
 		why_print(why, item, banned, e->depends);
-		json_put(object, "rule", json_object_new_string(words));
+		json_put_text(object, "rule", words);
 		json_put_while(object, item->rule);
-		json_put(object, "asked", json_object_new_boolean(item->reached));
+		json_put_bool(object, "asked", item->reached);
 		if (item->reached && item->holds != HOLDS_DEPENDS)
-			json_put(object, "holds", json_object_new_boolean(item->holds == HOLDS));
-		json_put(object, "why", json_object_new_string(why));
+			json_put_bool(object, "holds", item->holds == HOLDS);
+		json_put_text(object, "why", why);
 		if (item->looked)
 			look_put(object, item);
 		json_append(rules, object);
 		if (by_member)
-			json_put(object, "member", json_object_new_string(member));
+			json_put_text(object, "member", member);
 		if (!output_json)
 			printf("%s\t# %s%s%s%s\n", words, by_member ? "by its member " : "",
 			       by_member ? member : "", by_member ? ": " : "", why);
@@ -354,12 +353,12 @@ static void verdict_report(const struct explanation *e, const struct ground *gro
 		rule_format(words, e->decided, ground->ctx);
 	fields_print(fields, e->depends);
 	wait_print(time, ground->source_ban_ns);
-	json_put(document, "verdict", json_object_new_string(reason->passes ? "pass" : "drop"));
-	json_put(document, "reason", json_object_new_string(reason->text));
+	json_put_text(document, "verdict", reason->passes ? "pass" : "drop");
+	json_put_text(document, "reason", reason->text);
 	if (e->decided)
-		json_put(document, "decided_by", json_object_new_string(words));
+		json_put_text(document, "decided_by", words);
 	if (ground->source_ban_ns)
-		json_put(document, "ban_ns", json_object_new_uint64(ground->source_ban_ns));
+		json_put_number(document, "ban_ns", ground->source_ban_ns);
 	json_put(document, "depends", fields_array(e->depends));
 	if (output_json)
 		return;
@@ -390,7 +389,7 @@ static int answer(const struct command *command, struct ground *ground, struct q
 		return fail("reading the states failed: %s", strerror(-rc));
 	}
 	packet_print(packet, sizeof(packet), q, ground->ctx);
-	json_put(document, "packet", json_object_new_string(packet));
+	json_put_text(document, "packet", packet);
 	if (!output_json)
 		printf("packet: %s\n", packet);
 	json_put(document, "rules", rules_report(&e, ground, &q->probe));

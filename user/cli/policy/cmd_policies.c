@@ -27,9 +27,9 @@ static void print_json(const struct policy_name *name, const struct policy_file 
 {
 	struct json_object *document = json_object_new_object();
 
-	json_put(document, "name", json_object_new_string(name->name));
-	json_put(document, "title", json_object_new_string(name->title));
-	json_put(document, "path", json_object_new_string(name->path));
+	json_put_text(document, "name", name->name);
+	json_put_text(document, "title", name->title);
+	json_put_text(document, "path", name->path);
 	json_put(document, "text", json_object_new_string_len(file->text, (int)file->size));
 	json_print(document);
 }

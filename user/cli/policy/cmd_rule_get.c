@@ -53,7 +53,7 @@ static struct json_object *document_make(const struct command *command,
 	char text[PREFIX_TEXT_MAX];
 
 	prefix_print(text, sizeof(text), addr, 128);
-	json_put(object, "address", json_object_new_string(text));
+	json_put_text(object, "address", text);
 	return object;
 }
 
@@ -209,9 +209,9 @@ static void found_print(const struct command *command, const struct session *ses
 		rule_format(words, rule, &session->ctx);
 		reached_print(reached, found, levels, rule - found->rules, asked);
 		why_print(why, reached, rule, asked, tracked);
-		json_put(object, "rule", json_object_new_string(words));
+		json_put_text(object, "rule", words);
 		json_put_while(object, rule);
-		json_put(object, "why", json_object_new_string(why));
+		json_put_text(object, "why", why);
 		json_append(rules, object);
 		if (!output_json)
 			printf("%s\t# %s\n", words, why);

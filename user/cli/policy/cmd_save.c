@@ -116,9 +116,9 @@ static void saved_print(const struct command *command, const struct instance *in
 		return;
 	}
 	document = json_instance(instance);
-	json_put(document, "file", json_object_new_string(path));
-	json_put(document, "rules", json_object_new_uint64(rules));
-	json_put(document, "backup", json_object_new_boolean(backup));
+	json_put_text(document, "file", path);
+	json_put_number(document, "rules", rules);
+	json_put_bool(document, "backup", backup);
 	document_print(command, document);
 }
 

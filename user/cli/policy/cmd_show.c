@@ -25,8 +25,8 @@ static void comment_put(struct json_object *list, const char *kind, const char *
 	if (!comment[0])
 		return;
 	entry = json_object_new_object();
-	json_put(entry, kind, json_object_new_string(line));
-	json_put(entry, "comment", json_object_new_string(comment));
+	json_put_text(entry, kind, line);
+	json_put_text(entry, "comment", comment);
 	json_append(list, entry);
 }
 

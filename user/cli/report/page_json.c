@@ -20,11 +20,6 @@
  * packets over a limit are no attack. */
 #define DROPS_BEGIN_PERCENT 10
 
-static void put_number(struct json_object *object, const char *key, uint64_t n)
-{
-	json_put(object, key, json_object_new_uint64(n));
-}
-
 static void append_number(struct json_object *array, uint64_t n)
 {
 	json_append(array, json_object_new_uint64(n));
@@ -32,7 +27,7 @@ static void append_number(struct json_object *array, uint64_t n)
 
 static void put_time(struct json_object *object, const char *key, uint64_t time_ns)
 {
-	put_number(object, key, time_ns / NS_PER_US);
+	json_put_number(object, key, time_ns / NS_PER_US);
 }
 
 static void put_series(struct json_object *object, const char *key, const struct record *record,
@@ -54,7 +49,7 @@ static struct json_object *json_bins(const struct timeline *timeline)
 
 	put_time(object, "first_us", timeline_begin_ns(timeline, 0));
 	put_time(object, "width_us", timeline_width_ns(timeline));
-	put_number(object, "count", timeline->count);
+	json_put_number(object, "count", timeline->count);
 	return object;
 }
 
@@ -67,8 +62,8 @@ static struct json_object *json_reasons(const struct record *record)
 		const struct series *series = record->sides[0].reasons[i];
 		struct json_object *object = json_object_new_object();
 
-		json_put(object, "reason", json_object_new_string(reason_rows[i].text));
-		json_put(object, "passes", json_object_new_boolean(reason_rows[i].passes));
+		json_put_text(object, "reason", reason_rows[i].text);
+		json_put_bool(object, "passes", reason_rows[i].passes);
 		put_series(object, "packets", record, series, false);
 		put_series(object, "bytes", record, series, true);
 		json_append(array, object);
@@ -130,8 +125,8 @@ static struct json_object *json_rule(const struct record *record, const struct r
 
 	instance_context(simulation_instance(record->sides[0].simulation), &ctx);
 	rule_format(words, row->rule, &ctx);
-	json_put(object, "rule", json_object_new_string(words));
-	json_put(object, "comment", json_object_new_string(row->rule->comment));
+	json_put_text(object, "rule", words);
+	json_put_text(object, "comment", row->rule->comment);
 	json_put(object, "passed", json_amount(&row->passed));
 	json_put(object, "dropped", json_amount(&row->dropped));
 	json_put(object, "shadow", json_amount(&row->shadow));
@@ -230,10 +225,10 @@ static struct json_object *json_known(const struct record *record, uint64_t begi
 		passed += s->amount[RECORD_PASSED].packets;
 		dropped += s->amount[RECORD_DROPPED].packets;
 	}
-	put_number(object, "count", count);
-	put_number(object, "losing", losing);
-	put_number(object, "passed", passed);
-	put_number(object, "dropped", dropped);
+	json_put_number(object, "count", count);
+	json_put_number(object, "losing", losing);
+	json_put_number(object, "passed", passed);
+	json_put_number(object, "dropped", dropped);
 	json_put(object, "heaviest", json_heaviest(&record->sources, RECORD_DROPPED, before_ns));
 	return object;
 }
@@ -242,9 +237,9 @@ static struct json_object *json_sources(const struct record *record, uint64_t be
 {
 	struct json_object *object = json_object_new_object();
 
-	put_number(object, "count", heavy_count(&record->sources));
-	put_number(object, "missed", record->sources.missed);
-	put_number(object, "max", HEAVY_MAX);
+	json_put_number(object, "count", heavy_count(&record->sources));
+	json_put_number(object, "missed", record->sources.missed);
+	json_put_number(object, "max", HEAVY_MAX);
 	json_put(object, "heaviest", json_heaviest(&record->sources, HEAVY_KINDS, UINT64_MAX));
 	json_put(object, "known", json_known(record, begin_ns));
 	return object;
@@ -261,15 +256,15 @@ static struct json_object *json_alarms(const struct alarm_record *alarms)
 		const struct alarm_span *span = &alarms->spans[i];
 		struct json_object *row = json_object_new_object();
 
-		json_put(row, "alarm", json_object_new_string(alarms->seen[span->alarm].name));
+		json_put_text(row, "alarm", alarms->seen[span->alarm].name);
 		put_time(row, "from_us", span->from_ns);
 		put_time(row, "to_us", span->to_ns);
-		json_put(row, "open", json_object_new_boolean(span->open));
+		json_put_bool(row, "open", span->open);
 		json_append(spans, row);
 	}
 	json_put(object, "names", names);
 	json_put(object, "spans", spans);
-	put_number(object, "lost", alarms->lost);
+	json_put_number(object, "lost", alarms->lost);
 	return object;
 }
 
@@ -313,19 +308,19 @@ struct json_object *page_json(const struct page *page)
 		json_append(policies, json_object_new_string(record->sides[i].name));
 		json_append(alarms, json_alarms(&record->sides[i].alarms));
 	}
-	json_put(object, "capture", json_object_new_string(page->capture));
+	json_put_text(object, "capture", page->capture);
 	json_put(object, "policies", policies);
-	put_number(object, "not_run", page->not_run);
-	put_number(object, "jumps", page->jumps);
-	put_number(object, "packets", record->packets.packets);
-	put_number(object, "bytes", record->packets.bytes);
+	json_put_number(object, "not_run", page->not_run);
+	json_put_number(object, "jumps", page->jumps);
+	json_put_number(object, "packets", record->packets.packets);
+	json_put_number(object, "bytes", record->packets.bytes);
 	put_time(object, "first_us", record->first_ns);
 	put_time(object, "last_us", record->last_ns);
 	json_put(object, "bins", json_bins(&record->timeline));
 	json_put(object, "reasons", json_reasons(record));
 	json_put(object, "rules", json_rules(record));
 	put_time(object, "began_us", begin_ns);
-	put_number(object, "began_percent", DROPS_BEGIN_PERCENT);
+	json_put_number(object, "began_percent", DROPS_BEGIN_PERCENT);
 	json_put(object, "sources", json_sources(record, begin_ns));
 	json_put(object, "alarms", alarms);
 	if (record->side_count > 1)

@@ -43,15 +43,15 @@ static void loaded_print(const struct rl_set_words *words, const struct member_l
 		return;
 	}
 	document = json_object_new_object();
-	json_put(document, "device", json_object_new_string(one->target.device));
-	json_put(document, "hook", json_object_new_string(hook_name(one->target.hook)));
-	json_put(document, "set", json_object_new_string(words->name));
-	json_put(document, "file", json_object_new_string(words->path));
-	json_put(document, "loaded", json_object_new_boolean(!failed));
-	json_put(document, "added", json_object_new_uint64(result->added));
-	json_put(document, "left_out", json_object_new_uint64(left_out));
-	json_put(document, "guarded", json_object_new_uint64(list->guarded));
-	json_put(document, "host_bits", json_object_new_uint64(list->host_bits));
+	json_put_text(document, "device", one->target.device);
+	json_put_text(document, "hook", hook_name(one->target.hook));
+	json_put_text(document, "set", words->name);
+	json_put_text(document, "file", words->path);
+	json_put_bool(document, "loaded", !failed);
+	json_put_number(document, "added", result->added);
+	json_put_number(document, "left_out", left_out);
+	json_put_number(document, "guarded", list->guarded);
+	json_put_number(document, "host_bits", list->host_bits);
 	document_print(one, document);
 }
 

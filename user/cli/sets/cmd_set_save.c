@@ -82,8 +82,8 @@ static void saved_print(const struct command *command, const struct instance *in
 		return;
 	}
 	document = json_instance(instance);
-	json_put(document, "file", json_object_new_string(path));
-	json_put(document, "members", json_object_new_uint64(members));
+	json_put_text(document, "file", path);
+	json_put_number(document, "members", members);
 	document_print(command, document);
 }
 
@@ -217,11 +217,11 @@ static void restored_print(const struct command *command, const struct instance 
 		return;
 	}
 	document = json_instance(instance);
-	json_put(document, "set", json_object_new_string(set));
-	json_put(document, "added", json_object_new_uint64(result->added));
-	json_put(document, "extended", json_object_new_uint64(result->extended));
-	json_put(document, "present", json_object_new_uint64(result->present));
-	json_put(document, "refused", json_object_new_uint64(result->refused));
+	json_put_text(document, "set", set);
+	json_put_number(document, "added", result->added);
+	json_put_number(document, "extended", result->extended);
+	json_put_number(document, "present", result->present);
+	json_put_number(document, "refused", result->refused);
 	document_print(command, document);
 }
 

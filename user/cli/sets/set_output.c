@@ -22,20 +22,20 @@ static struct json_object *json_answer(const char *name, const struct set_answer
 	const struct member_result *result = &answer->result;
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, "device", json_object_new_string(answer->device));
-	json_put(object, "hook", json_object_new_string(hook_name(answer->hook)));
-	json_put(object, "set", json_object_new_string(name));
+	json_put_text(object, "device", answer->device);
+	json_put_text(object, "hook", hook_name(answer->hook));
+	json_put_text(object, "set", name);
 	if (answer->adds) {
-		json_put(object, "added", json_object_new_uint64(result->added));
-		json_put(object, "extended", json_object_new_uint64(result->extended));
-		json_put(object, "present", json_object_new_uint64(result->present));
-		json_put(object, "refused", json_object_new_uint64(result->refused));
+		json_put_number(object, "added", result->added);
+		json_put_number(object, "extended", result->extended);
+		json_put_number(object, "present", result->present);
+		json_put_number(object, "refused", result->refused);
 	}
 	if (!answer->adds || answer->swaps)
-		json_put(object, "deleted", json_object_new_uint64(result->deleted));
+		json_put_number(object, "deleted", result->deleted);
 	if (!answer->adds)
-		json_put(object, "missing", json_object_new_uint64(result->missing));
-	json_put(object, "host_bits", json_object_new_uint64(host_bits));
+		json_put_number(object, "missing", result->missing);
+	json_put_number(object, "host_bits", host_bits);
 	return object;
 }
 
@@ -108,9 +108,9 @@ static void json_put_member(struct json_object *object, const struct member_entr
 	char member[PREFIX_TEXT_MAX];
 
 	member_print(member, &entry->member);
-	json_put(object, "member", json_object_new_string(member));
+	json_put_text(object, "member", member);
 	if (seconds)
-		json_put(object, "expires_in", json_object_new_uint64(seconds));
+		json_put_number(object, "expires_in", seconds);
 }
 
 static struct json_object *json_set(const struct set_use *use)
@@ -118,7 +118,7 @@ static struct json_object *json_set(const struct set_use *use)
 	struct json_object *object = json_instance(&use->instance);
 	const char *name = use->session.sets[use->set].name;
 
-	json_put(object, "set", json_object_new_string(name));
+	json_put_text(object, "set", name);
 	return object;
 }
 
@@ -133,7 +133,7 @@ void set_test_print(const struct command *command, const struct set_use *use,
 	member_print(address, asked);
 	if (output_json) {
 		object = json_set(use);
-		json_put(object, "address", json_object_new_string(address));
+		json_put_text(object, "address", address);
 		if (found)
 			json_put_member(object, found, now_ns);
 		document_print(command, object);

@@ -280,7 +280,7 @@ static struct json_object *json_sums(const struct run *run, const struct instanc
 	const struct side *side = &run->sides[0];
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, "packets", json_object_new_uint64(packets_run(run)));
+	json_put_number(object, "packets", packets_run(run));
 	json_put_stats(object, simulation_instance(side->simulation), stats);
 	simulate_local_json(&side->local, object);
 	if (run->side_count < 2 || !simulate_against_json(&run->record, object))

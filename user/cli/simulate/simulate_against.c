@@ -137,11 +137,11 @@ static struct json_object *json_differences(const struct record *record)
 		const struct difference *d = list[i];
 		struct json_object *object = json_amount(&d->amount);
 
-		json_put(object, "dropped_by", json_object_new_string(side_keys[d->key.side]));
-		json_put(object, "reason", json_object_new_string(reason_rows[d->key.reason].text));
+		json_put_text(object, "dropped_by", side_keys[d->key.side]);
+		json_put_text(object, "reason", reason_rows[d->key.reason].text);
 		difference_rule(record, d, words);
 		if (*words)
-			json_put(object, "rule", json_object_new_string(words));
+			json_put_text(object, "rule", words);
 		json_append(array, object);
 	}
 	free(list);
@@ -163,10 +163,10 @@ struct json_object *json_differing(const struct record *record, size_t max)
 		struct json_object *object = json_object_new_object();
 
 		heavy_print(source, sizeof(source), top[i]);
-		json_put(object, "source", json_object_new_string(source));
+		json_put_text(object, "source", source);
 		for (int side = 0; side < RECORD_SIDES; side++)
 			json_put(object, side_keys[side], json_amount(&top[i]->amount[side]));
-		json_put(object, "missed", json_object_new_uint64(top[i]->missed));
+		json_put_number(object, "missed", top[i]->missed);
 		json_append(array, object);
 	}
 	free(top);
@@ -183,7 +183,7 @@ int simulate_against_json(const struct record *record, struct json_object *objec
 	if (rc)
 		return rc;
 	against = json_object_new_object();
-	json_put(against, "name", json_object_new_string(side->name));
+	json_put_text(against, "name", side->name);
 	json_put_stats(against, simulation_instance(side->simulation), &stats);
 	instance_stats_clear(&stats);
 	only = json_object_new_object();

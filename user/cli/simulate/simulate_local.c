@@ -128,8 +128,8 @@ void simulate_local_json(const struct simulate_local *local, struct json_object 
 		return;
 	asked = json_object_new_object();
 	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
-		json_put(asked, certainty_keys[i], json_object_new_uint64(local->asked[i]));
-	json_put(asked, "forgotten", json_object_new_uint64(local_stack_forgotten(local->stack)));
+		json_put_number(asked, certainty_keys[i], local->asked[i]);
+	json_put_number(asked, "forgotten", local_stack_forgotten(local->stack));
 	json_put(object, "sent", json_amount(&local->sent));
 	json_put(object, "elsewhere", json_amount(&local->elsewhere));
 	json_put(object, "established", asked);

@@ -137,8 +137,8 @@ static void sockets_report(const struct lookup *lookup, const char *address,
 		return;
 	}
 	object = json_object_new_object();
-	json_put(object, "tcp", json_object_new_uint64(sockets.tcp));
-	json_put(object, "udp", json_object_new_uint64(sockets.udp));
+	json_put_number(object, "tcp", sockets.tcp);
+	json_put_number(object, "udp", sockets.udp);
 	json_put(document, "sockets", object);
 }
 
@@ -179,7 +179,7 @@ int cmd_source_show(const struct command *command)
 	entries = report_end(&report);
 	if (output_json) {
 		document = json_instance(&lookup.instance);
-		json_put(document, "address", json_object_new_string(command->words[0]));
+		json_put_text(document, "address", command->words[0]);
 		json_put(document, "states", entries ? entries : json_object_new_array());
 		sockets_report(&lookup, command->words[0], document);
 		json_print(document);
@@ -204,8 +204,8 @@ int cmd_source_forgive(const struct command *command)
 	own = count_own(&lookup);
 	if (!rc && output_json) {
 		document = json_instance(&lookup.instance);
-		json_put(document, "address", json_object_new_string(address));
-		json_put(document, "forgiven", json_object_new_uint64(own));
+		json_put_text(document, "address", address);
+		json_put_number(document, "forgiven", own);
 		json_print(document);
 	} else if (!rc) {
 		if (!own)

@@ -220,7 +220,7 @@ static void list_print(const struct command *command, const struct list *list, u
 		return;
 	}
 	document = json_instance(&list->instance);
-	json_put(document, "sampled", json_object_new_boolean(list->sampled));
+	json_put_bool(document, "sampled", list->sampled);
 	json_put(document, "states", states);
 	document_print(command, document);
 }

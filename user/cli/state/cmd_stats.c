@@ -92,10 +92,10 @@ static void print_json(const struct readings *now, const struct style *style)
 
 		object = json_stats(&reading->instance, &reading->stats);
 		time_ns_print(text, reading->stats.read_ns);
-		json_put(object, "time", json_object_new_string(text));
+		json_put_text(object, "time", text);
 		if (style->since) {
 			time_ns_print(text, reading->stats.read_ns - reading->since_ns);
-			json_put(object, "from", json_object_new_string(text));
+			json_put_text(object, "from", text);
 		}
 		json_append(array, object);
 	}

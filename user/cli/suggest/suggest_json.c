@@ -8,11 +8,6 @@
 #include "cli/output/output.h"
 #include "cli/suggest/suggest.h"
 
-static void put_number(struct json_object *object, const char *key, uint64_t n)
-{
-	json_put(object, key, json_object_new_uint64(n));
-}
-
 static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
 {
 	static const char *const keys[SUGGEST_WINDOWS] = {"1s", "10s", "60s"};
@@ -21,10 +16,10 @@ static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_W
 	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
 		struct json_object *peak = json_object_new_object();
 
-		put_number(peak, "median", peaks[w].median);
-		put_number(peak, "p99", peaks[w].most99);
-		put_number(peak, "highest", peaks[w].highest);
-		put_number(peak, "error", peaks[w].error);
+		json_put_number(peak, "median", peaks[w].median);
+		json_put_number(peak, "p99", peaks[w].most99);
+		json_put_number(peak, "highest", peaks[w].highest);
+		json_put_number(peak, "error", peaks[w].error);
 		json_put(object, keys[w], peak);
 	}
 	return object;
@@ -36,17 +31,17 @@ static struct json_object *json_left_out(const struct suggest *s,
 	struct json_object *object = json_object_new_object();
 	char text[PREFIX_TEXT_MAX];
 
-	put_number(object, "packets", out->packets);
+	json_put_number(object, "packets", out->packets);
 	if (!out->packets)
 		return object;
-	put_number(object, "from_ns", suggest_clock(s, out->first));
-	put_number(object, "to_ns", suggest_clock(s, out->last) + NS_PER_SECOND);
-	put_number(object, "sources", out->sources);
+	json_put_number(object, "from_ns", suggest_clock(s, out->first));
+	json_put_number(object, "to_ns", suggest_clock(s, out->last) + NS_PER_SECOND);
+	json_put_number(object, "sources", out->sources);
 	if (!out->sources)
 		return object;
 	prefix_print(text, sizeof(text), out->heaviest, key_bits(out->heaviest, 32, 64));
-	json_put(object, "heaviest", json_object_new_string(text));
-	put_number(object, "heaviest_packets", out->heaviest_packets);
+	json_put_text(object, "heaviest", text);
+	json_put_number(object, "heaviest_packets", out->heaviest_packets);
 	return object;
 }
 
@@ -56,7 +51,7 @@ static void put_service(struct json_object *object, const struct suggest *s, enu
 	char match[SUGGEST_RULE_MAX];
 
 	suggest_match_print(match, &s->suggestion, kind, number);
-	json_put(object, "match", json_object_new_string(match));
+	json_put_text(object, "match", match);
 }
 
 static struct json_object *json_limit(const struct suggest *s, const struct suggest_class *class,
@@ -67,19 +62,19 @@ static struct json_object *json_limit(const struct suggest *s, const struct sugg
 	char line[SUGGEST_RULE_MAX];
 
 	suggest_rule_print(line, &s->suggestion, class, sum, s->enforce);
-	json_put(object, "rule", json_object_new_string(line + strlen("rule ")));
+	json_put_text(object, "rule", line + strlen("rule "));
 	put_service(object, s, class->kind, class->number);
-	json_put(object, "of", json_object_new_string(sum ? "all" : "source"));
-	put_number(object, "packets", class->packets);
-	put_number(object, "bytes", class->bytes);
-	put_number(object, "sources", class->sources);
-	put_number(object, "seconds", class->seconds);
+	json_put_text(object, "of", sum ? "all" : "source");
+	json_put_number(object, "packets", class->packets);
+	json_put_number(object, "bytes", class->bytes);
+	json_put_number(object, "sources", class->sources);
+	json_put_number(object, "seconds", class->seconds);
 	json_put(object, "peaks", json_peaks(sum ? class->sum : class->source));
-	put_number(object, "rate", limit->amount);
-	put_number(object, "period_ns", limit->period_ns);
-	put_number(object, "burst", limit->burst);
-	put_number(object, "depth", limit->depth);
-	json_put(object, "least", json_object_new_boolean(limit->least));
+	json_put_number(object, "rate", limit->amount);
+	json_put_number(object, "period_ns", limit->period_ns);
+	json_put_number(object, "burst", limit->burst);
+	json_put_number(object, "depth", limit->depth);
+	json_put_bool(object, "least", limit->least);
 	json_put(object, "left_out", json_left_out(s, &class->left_out));
 	return object;
 }
@@ -93,7 +88,7 @@ static struct json_object *json_few(const struct suggest *s)
 		struct json_object *object = json_object_new_object();
 
 		put_service(object, s, suggestion->few[i].kind, suggestion->few[i].number);
-		put_number(object, "packets", suggestion->few[i].packets);
+		json_put_number(object, "packets", suggestion->few[i].packets);
 		json_append(array, object);
 	}
 	return array;
@@ -123,17 +118,17 @@ void suggest_print_json(const struct suggest *s)
 	static char policy[2 * SUGGEST_CLASSES_MAX * (SUGGEST_RULE_MAX + 1)];
 
 	limits_add(s, rules, policy);
-	put_number(object, "packets", s->seen.packets);
-	put_number(object, "bytes", s->seen.bytes);
-	put_number(object, "samples", s->seen.all.samples);
-	put_number(object, "lost", s->lost);
-	put_number(object, "forgotten", s->seen.forgotten);
-	put_number(object, "begin_ns", s->seen.begin_ns);
-	put_number(object, "watched_ns", s->watched_ns);
+	json_put_number(object, "packets", s->seen.packets);
+	json_put_number(object, "bytes", s->seen.bytes);
+	json_put_number(object, "samples", s->seen.all.samples);
+	json_put_number(object, "lost", s->lost);
+	json_put_number(object, "forgotten", s->seen.forgotten);
+	json_put_number(object, "begin_ns", s->seen.begin_ns);
+	json_put_number(object, "watched_ns", s->watched_ns);
 	json_put(object, "headroom", json_object_new_double(s->headroom / 100.0));
 	json_put(object, "rules", rules);
 	json_put(object, "few", json_few(s));
-	put_number(object, "few_count", s->suggestion.few_count);
-	json_put(object, "policy", json_object_new_string(policy));
+	json_put_number(object, "few_count", s->suggestion.few_count);
+	json_put_text(object, "policy", policy);
 	json_print(object);
 }

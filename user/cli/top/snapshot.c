@@ -66,8 +66,8 @@ static struct json_object *json_rate(const struct top_rate *rate)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_put(object, "packets_per_second", json_object_new_uint64(rate->packets));
-	json_put(object, "bits_per_second", json_object_new_uint64(rate->bits));
+	json_put_number(object, "packets_per_second", rate->packets);
+	json_put_number(object, "bits_per_second", rate->bits);
 	return object;
 }
 
@@ -75,8 +75,8 @@ static struct json_object *json_estimate(const struct top_rate *rate, const stru
 {
 	struct json_object *object = json_rate(rate);
 
-	json_put(object, "packets_per_second_error", json_object_new_uint64(error->packets));
-	json_put(object, "bits_per_second_error", json_object_new_uint64(error->bits));
+	json_put_number(object, "packets_per_second_error", error->packets);
+	json_put_number(object, "bits_per_second_error", error->bits);
 	return object;
 }
 
@@ -85,19 +85,19 @@ static struct json_object *json_exact(const struct rl_amount *count, const struc
 {
 	struct json_object *object = json_rate(rate);
 
-	json_put(object, "packets", json_object_new_uint64(count->packets));
-	json_put(object, "bytes", json_object_new_uint64(count->bytes));
+	json_put_number(object, "packets", count->packets);
+	json_put_number(object, "bytes", count->bytes);
 	return object;
 }
 
 /* The number of the addresses, and what it is between. */
-static void json_put_number(struct json_object *object, const char *names, const char *which,
-			    uint64_t number)
+static void json_put_about(struct json_object *object, const char *names, const char *which,
+			   uint64_t number)
 {
 	char key[TOP_CELL_MAX];
 
 	snprintf(key, sizeof(key), "%s%s", names, which);
-	json_put(object, key, json_object_new_uint64(number));
+	json_put_number(object, key, number);
 }
 
 static struct json_object *json_rare(const struct top *top, const struct top_rare *rare)
@@ -105,10 +105,10 @@ static struct json_object *json_rare(const struct top *top, const struct top_rar
 	struct json_object *object = json_rate(&rare->rate);
 	const char *names = top_views[top->by].names;
 
-	json_put_number(object, names, "", rare->sources.about);
-	json_put_number(object, names, "_least", rare->sources.least);
-	json_put_number(object, names, "_most", rare->sources.most);
-	json_put(object, "seen_once", json_object_new_boolean(rare->sources.once));
+	json_put_about(object, names, "", rare->sources.about);
+	json_put_about(object, names, "_least", rare->sources.least);
+	json_put_about(object, names, "_most", rare->sources.most);
+	json_put_bool(object, "seen_once", rare->sources.once);
 	return object;
 }
 
@@ -120,20 +120,19 @@ static void json_put_rule(struct json_object *object, const struct top *top,
 	if (!row->rule)
 		return;
 	rule_format(text, row->rule, &top->book.ctx);
-	json_put(object, "rule", json_object_new_string(text));
+	json_put_text(object, "rule", text);
 }
 
 static void json_put_state(struct json_object *object, const struct source_entry *state)
 {
 	if (state->has_state) {
-		json_put(object, "remaining", json_object_new_uint64(state->allowance.remaining));
-		json_put(object, "unit",
-			 json_object_new_string(state->rule->limit.unit == RL_PACKETS ? "packets"
-										      : "bytes"));
-		json_put(object, "wait_ns", json_object_new_uint64(state->allowance.wait_ns));
+		json_put_number(object, "remaining", state->allowance.remaining);
+		json_put_text(object, "unit",
+			      state->rule->limit.unit == RL_PACKETS ? "packets" : "bytes");
+		json_put_number(object, "wait_ns", state->allowance.wait_ns);
 	}
 	if (state->ban_ns)
-		json_put(object, "ban_ns", json_object_new_uint64(state->ban_ns));
+		json_put_number(object, "ban_ns", state->ban_ns);
 }
 
 /* The keys of `source show`; missing values have no key. */
@@ -143,7 +142,7 @@ static struct json_object *json_address(const struct top *top, const struct top_
 	char text[TOP_TEXT_MAX];
 
 	top_cell(top, row, COLUMN_NAME, text);
-	json_put(object, top_views[top->by].name, json_object_new_string(text));
+	json_put_text(object, top_views[top->by].name, text);
 	json_put(object, "dropped",
 		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
 	json_put(object, "passed",
@@ -197,10 +196,9 @@ struct json_object *snapshot_json(const struct top *top)
 
 	json_put(document, "dropped", json_rate(&top->rate[TALKER_DROPPED]));
 	json_put(document, "passed", json_rate(&top->rate[TALKER_PASSED]));
-	json_put(document, "window_ns",
-		 json_object_new_uint64(rules ? top->rules_ns : top->window_ns));
+	json_put_number(document, "window_ns", rules ? top->rules_ns : top->window_ns);
 	if (!rules)
-		json_put(document, "lost", json_object_new_uint64(top->figures.lost));
+		json_put_number(document, "lost", top->figures.lost);
 	json_put(document, top_views[top->by].names, json_rows(top));
 	if (!rules)
 		json_put(document, "unlisted", json_unlisted(top));
