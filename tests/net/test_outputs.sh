@@ -26,6 +26,8 @@ rule list any'
 explain 192.0.2.1 tcp dport 443 syn --policy policy'
 	[apply]='apply policy --yes
 apply policy --check'
+	[undo]='undo --check
+undo --yes'
 	[diff]='diff policy
 diff plain'
 	[policies]='policies
@@ -61,6 +63,8 @@ set list extra'
 declare -A ONCE=(
 	[attach]='attach veth-B --yes --replace'
 	['rule add']='rule add any udp dport 7 ttl 1-9 not fragment limit 5/second burst 9 per source/24 while busy'
+	[ban]='ban 192.0.2.8 2001:db8::8 for 2h'
+	[unban]='unban 192.0.2.8'
 	[confirm]='confirm'
 	['rule flush']='rule flush'
 	[detach]='detach veth-B'
@@ -126,7 +130,7 @@ test_once() { # VERB
 	case $1 in
 	confirm | 'fleet join') each_option '1 2' "${ONCE[$1]}" ;;
 	completion | help) each_option '0 2' "${ONCE[$1]}" ;;
-	detach) each_option '0 1' "${ONCE[detach]}" ;;
+	detach | unban) each_option '0 1' "${ONCE[$1]}" ;;
 	*) each_option 0 "${ONCE[$1]}" ;;
 	esac
 }
@@ -153,7 +157,7 @@ test_exporter() {
 
 mapfile -t ORDER < <(printf '%s\n' status 'rule add' 'rule del' 'rule get' 'rule list' explain diff policies save show 'set add' \
 	'set test' 'set list' 'set save' 'set restore' 'set swap' 'set del' 'set flush' 'set load' events 'source show' 'source list' \
-	'source forgive' 'fleet status' stats apply)
+	'source forgive' 'fleet status' stats undo apply)
 
 veth_pair A B && veth_quiet A B && cd "$TMP" || exit 1
 echo 'rule 192.0.2.77 deny' >added
@@ -167,6 +171,6 @@ for policy in "$TOP"/policies/*.policy "$TOP"/packaging/example.policy; do
 	t "${policy##*/}" test_policy "$policy"
 done
 t exporter test_exporter
-for verb in 'rule add' monitor doctor top suggest 'source list' simulate completion help confirm 'fleet join' 'fleet leave' attach 'rule flush' detach; do
+for verb in 'rule add' ban unban monitor doctor top suggest 'source list' simulate completion help confirm 'fleet join' 'fleet leave' attach 'rule flush' detach; do
 	t "$verb" test_once "$verb"
 done
