@@ -26,8 +26,8 @@ int policy_alarms_copy(struct policy *policy, const struct policy *from);
 /* All that the statements say is the same; not line and column. */
 bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b);
 
-/* Calls `tell`, unless it is NULL, for each alarm that only one of the policies has (the other is NULL) or that they
- * have differently, by name. Returns how many there are. */
+/* Calls `tell`, unless it is NULL, for each alarm that only one of the policies has (the other is
+ * NULL) or that they have differently, by name. Returns how many there are. */
 typedef void (*alarm_diff_fn)(const struct policy_alarm *from, const struct policy_alarm *to,
 			      void *arg);
 size_t policy_alarms_diff(const struct policy *from, const struct policy *to, alarm_diff_fn tell,

@@ -220,8 +220,8 @@ bool same_prefix(const struct rule *a, const struct rule *b);
 #define EXPIRY_SLACK_NS 2000000000ull
 bool same_rule(const struct rule *a, const struct rule *b);
 
-/* Calls `tell`, unless it is NULL, for each rule that only one of the policies has (the other is NULL) or that they
- * have differently, in canonical order. Returns how many there are. */
+/* Calls `tell`, unless it is NULL, for each rule that only one of the policies has (the other is
+ * NULL) or that they have differently, in canonical order. Returns how many there are. */
 typedef void (*policy_diff_fn)(const struct rule *from, const struct rule *to, void *arg);
 size_t policy_diff(const struct policy *from, const struct policy *to, policy_diff_fn tell,
 		   void *arg);

@@ -26,8 +26,8 @@ int policy_sets_copy(struct policy *policy, const struct policy *from);
 /* All that the statements say is the same; not line and id. */
 bool same_set(const struct policy_set *a, const struct policy_set *b);
 
-/* Calls `tell`, unless it is NULL, for each set that only one of the policies has (the other is NULL) or that they have
- * differently, by name. Returns how many there are. */
+/* Calls `tell`, unless it is NULL, for each set that only one of the policies has (the other is
+ * NULL) or that they have differently, by name. Returns how many there are. */
 typedef void (*set_diff_fn)(const struct policy_set *from, const struct policy_set *to, void *arg);
 size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
 			void *arg);
