@@ -4,7 +4,6 @@
 #include "watch/limited.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,8 +15,7 @@
 #include "kernel/state/source.h"
 #include "kernel/watch/watch.h"
 
-#define RATE    2000u /* packets a second */
-#define WAIT_MS 100   /* a watch is to be polled at least once a second */
+#define RATE 2000u /* packets a second */
 
 /* A key that a sampled packet was counted by. */
 struct candidate {
@@ -117,18 +115,6 @@ static int states_look(const struct instance *instance, const struct sampling *s
 	return 0;
 }
 
-static int samples_await(struct sampling *s, struct watch *watch, uint64_t end_ns)
-{
-	struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
-	int ret = 0;
-
-	while (!ret && clock_ns(CLOCK_MONOTONIC) < end_ns) {
-		poll(&fd, 1, WAIT_MS);
-		ret = watch_poll(watch, on_sample, s);
-	}
-	return ret ? ret : watch_finish(watch, end_ns, on_sample, s);
-}
-
 int limited_sample(const struct instance *instance, const struct policy *policy,
 		   const struct rule *rule, uint32_t seconds, struct source_entry **out,
 		   size_t *count)
@@ -145,7 +131,7 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 	int ret = watch_open(instance, &options, &watch);
 
 	if (!ret)
-		ret = samples_await(&s, watch, end_ns);
+		ret = watch_until(watch, end_ns, on_sample, &s);
 	watch_close(watch);
 	if (!ret) {
 		ret = states_look(instance, &s, out, count);

@@ -11,23 +11,17 @@
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/cmd_rule.h"
+#include "cli/policy/denial.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
-#include "policy/decide.h"
 #include "policy/member.h"
 #include "policy/policy.h"
 #include "policy/set.h"
 
 #define BAN_USUAL "1h"
-
-/* `ADDRESS deny`, without a condition. */
-static bool is_plain_deny(const struct rule *rule)
-{
-	return rule->action == RL_ACTION_DENY && !rule->match.flags && !rule->extra;
-}
 
 /* The address or prefix as a rule's, and its text. 0 or EXIT_USAGE; reports. */
 static int prefix_get(const char *verb, const char *word, struct rule *out)
@@ -196,34 +190,6 @@ static int bans_forgive(struct unban *unban)
 	return rc;
 }
 
-/* The first rule that denies whatever the address sends. False: there is none. */
-static bool still_denied(const struct session *session, const struct rule *prefix,
-			 char out[RULE_TEXT_MAX])
-{
-	struct policy near = {0}, found = {0};
-	struct asked asked = {.by_dest = session->ctx.by_dest};
-	struct set_live sets;
-	bool denied = false;
-
-	set_live_open(&session->instance, &sets);
-	memcpy(asked.addr, prefix->addr, sizeof(asked.addr));
-	asked.members = &sets.members;
-	if (!instance_address_read(&session->instance, asked.addr, &near) &&
-	    rules_decide(&near, &asked, &found))
-		out_of_memory();
-	policy_for_each (&found, rule) {
-		denied = denied || is_plain_deny(rule);
-		if (is_plain_deny(rule)) {
-			rule_format(out, rule, &session->ctx);
-			break;
-		}
-	}
-	policy_clear(&near);
-	policy_clear(&found);
-	set_live_close(&sets);
-	return denied;
-}
-
 static void texts_note(const char *device, const char *address, const char *before,
 		       struct json_object *texts, const char *after)
 {
@@ -239,12 +205,16 @@ static int unban_report(const struct command *command, const struct unban *unban
 	const char *device = unban->session->instance.device;
 	size_t count = json_object_array_length(unban->rules) +
 		       json_object_array_length(unban->sets) + unban->bans;
+	const struct session *session = unban->session;
 	char still[RULE_TEXT_MAX];
-	bool denied = still_denied(unban->session, unban->prefix, still);
 	struct json_object *document;
+	struct denial denial;
+	bool denied = denial_find(&session->instance, &session->ctx, unban->prefix->addr, &denial);
 
+	if (denied)
+		rule_format(still, &denial.rule, &session->ctx);
 	if (output_json) {
-		document = json_instance(&unban->session->instance);
+		document = json_instance(&session->instance);
 		json_put_text(document, "address", address);
 		json_put(document, "rules", json_object_get(unban->rules));
 		json_put(document, "sets", json_object_get(unban->sets));

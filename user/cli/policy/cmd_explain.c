@@ -3,6 +3,7 @@
  * and changes nothing.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "cli/guard/session.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
+#include "cli/state/source_answer.h"
 #include "compile/allowance.h"
 #include "compile/numbers.h"
 #include "kernel/policy/policy_read.h"
@@ -370,6 +372,43 @@ static void verdict_report(const struct explanation *e, const struct ground *gro
 		printf("depends on what is not said: %s\n", fields);
 }
 
+/* Has it been refused a moment ago, perhaps? Then one packet more may be admitted, and most are
+ * not. */
+static bool is_near_limit(const struct explanation *e)
+{
+	for (size_t i = 0; i < e->count; i++) {
+		const struct explained *item = &e->rules[i];
+		const struct rl_limit *limit = &item->rule->limit;
+		uint64_t most = limit->size ? limit->size : limit->amount;
+
+		if (item->looked && item->look.admits && item->look.remaining <= most / 2 + 1)
+			return true;
+	}
+	return false;
+}
+
+/* Packets of the address that is asked about, if one of its limits is nearly used up. */
+static void recent_report(const struct command *command, const struct explanation *e,
+			  const struct ground *ground, const struct question *q,
+			  struct json_object *document)
+{
+	bool by_dest = q->probe.by_dest;
+	const uint8_t *addr = by_dest ? q->probe.dst : q->probe.src;
+	struct affected affected;
+	char text[PREFIX_TEXT_MAX];
+
+	if (!ground->instance || !reason_rows[e->reason].passes || !is_near_limit(e) ||
+	    !source_watch(command, ground->instance, addr, by_dest, 1, &affected))
+		return;
+	json_put_number(document, "passed_last_second", affected.passed.sum);
+	json_put_number(document, "dropped_last_second", affected.dropped.sum);
+	prefix_print(text, sizeof(text), affected.addr, affected.len);
+	if (!output_json && affected.dropped.sum)
+		printf("but of the packets %s %s in the last second %" PRIu64
+		       " were dropped, and %" PRIu64 " passed\n",
+		       by_dest ? "to" : "from", text, affected.dropped.sum, affected.passed.sum);
+}
+
 static int answer(const struct command *command, struct ground *ground, struct question *q,
 		  struct json_object *document)
 {
@@ -394,6 +433,7 @@ static int answer(const struct command *command, struct ground *ground, struct q
 		printf("packet: %s\n", packet);
 	json_put(document, "rules", rules_report(&e, ground, &q->probe));
 	verdict_report(&e, ground, document);
+	recent_report(command, &e, ground, q, document);
 	if (output_json)
 		document_print(command, document);
 	else

@@ -14,6 +14,7 @@
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
+#include "cli/state/source_answer.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/maps/hot_table.h"
@@ -52,14 +53,15 @@ static int lookup_open(const struct command *command, bool write, struct lookup 
 		return rc;
 	instance_context(&out->instance, &out->ctx);
 	rc = instance_policy_read(&out->instance, &out->policy);
-	if (!rc)
-		rc = instance_source_read(&out->instance, &out->policy, out->addr, &out->entries,
-					  &out->count);
-	if (rc) {
-		policy_clear(&out->policy);
+	if (rc)
 		instance_close(&out->instance);
-	}
 	return rc;
+}
+
+static int states_read(struct lookup *lookup)
+{
+	return instance_source_read(&lookup->instance, &lookup->policy, lookup->addr,
+				    &lookup->entries, &lookup->count);
 }
 
 static void lookup_close(struct lookup *lookup)
@@ -158,34 +160,49 @@ static void entry_report(struct report *report, const struct lookup *lookup,
 	report_text(report, "rule", "rule", rule);
 }
 
+static void lookup_report(const struct command *command, const struct lookup *lookup,
+			  const struct source_answer *answer)
+{
+	const char *address = command->words[0];
+	struct report report = {0};
+	struct json_object *entries, *document = NULL;
+
+	if (output_json) {
+		document = json_instance(&lookup->instance);
+		json_put_text(document, "address", address);
+	}
+	source_answer_report(answer, &lookup->policy, &lookup->ctx, address, document);
+	sockets_report(lookup, address, document);
+	for (size_t i = 0; i < lookup->count; i++)
+		entry_report(&report, lookup, &lookup->entries[i]);
+	entries = report_end(&report);
+	if (output_json) {
+		json_put(document, "states", entries ? entries : json_object_new_array());
+		json_print(document);
+		return;
+	}
+	if (!lookup->count)
+		note("%s: no state of %s%s", lookup->instance.device, address,
+		     has_unlisted(lookup) ? "" : ": its limits are unused");
+	note_unlisted(lookup);
+}
+
 int cmd_source_show(const struct command *command)
 {
 	struct lookup lookup = {0};
-	struct report report = {0};
-	struct json_object *entries, *document;
+	struct source_answer answer = {0};
 	int rc = lookup_open(command, false, &lookup);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < lookup.count; i++)
-		entry_report(&report, &lookup, &lookup.entries[i]);
-	if (!lookup.count && !output_json)
-		note("%s: no state of %s%s", lookup.instance.device, command->words[0],
-		     has_unlisted(&lookup) ? "" : ": its limits are unused");
-	if (!output_json) {
-		note_unlisted(&lookup);
-		sockets_report(&lookup, command->words[0], NULL);
-	}
-	entries = report_end(&report);
-	if (output_json) {
-		document = json_instance(&lookup.instance);
-		json_put_text(document, "address", command->words[0]);
-		json_put(document, "states", entries ? entries : json_object_new_array());
-		sockets_report(&lookup, command->words[0], document);
-		json_print(document);
-	}
+	rc = source_answer_read(command, &lookup.instance, &lookup.policy, &lookup.ctx, lookup.addr,
+				&answer);
+	if (!rc)
+		rc = states_read(&lookup); /* after the time of the watch */
+	if (!rc)
+		lookup_report(command, &lookup, &answer);
 	lookup_close(&lookup);
-	return 0;
+	return rc;
 }
 
 /* ---- forgive */
@@ -200,7 +217,9 @@ int cmd_source_forgive(const struct command *command)
 
 	if (rc)
 		return rc;
-	rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
+	rc = states_read(&lookup);
+	if (!rc)
+		rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
 	own = count_own(&lookup);
 	if (!rc && output_json) {
 		document = json_instance(&lookup.instance);

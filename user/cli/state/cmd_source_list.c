@@ -4,20 +4,25 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
+#include "cli/policy/denial.h"
+#include "cli/sets/set_parts.h"
 #include "cli/words/selector.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "policy/policy.h"
 #include "watch/limited.h"
 
 #define SECONDS_MAX 60u
+#define DENIED_MAX  1000 /* rows: lists of bans may have millions */
 
 struct list {
 	struct instance instance;
@@ -175,6 +180,90 @@ static void entry_report(struct report *report, const struct source_entry *entry
 		report_ban(report, entry);
 }
 
+/* ---- what rules deny */
+
+struct denied {
+	struct report *report;
+	const struct rule *rule; /* of the set at hand */
+	uint64_t now_ns;
+	struct policy_context ctx;
+	size_t shown, more;
+};
+
+static void denied_report(struct denied *d, const struct rule *rule, const char *key,
+			  uint64_t left_ns)
+{
+	struct rule lasting = *rule;
+	char text[RULE_TEXT_MAX];
+
+	if (d->shown == DENIED_MAX) {
+		d->more++;
+		return;
+	}
+	d->shown++;
+	report_begin(d->report, NULL);
+	report_text(d->report, "key", "key", key);
+	report_text(d->report, "status", "status", "denied");
+	wait_print(text, left_ns);
+	report_text(d->report, NULL, "next in", left_ns ? text : "-");
+	if (left_ns)
+		report_value(d->report, "next_ns", json_object_new_uint64(left_ns));
+	lasting.for_ns = 0;
+	rule_format(text, &lasting, &d->ctx);
+	report_text(d->report, "rule", "rule", text);
+}
+
+static int member_report(uint32_t set, const struct member_entry *entry, void *arg)
+{
+	struct denied *d = arg;
+	char key[PREFIX_TEXT_MAX];
+
+	(void)set;
+	member_print(key, &entry->member);
+	denied_report(d, d->rule, key, set_seconds_left(entry->expires, d->now_ns) * NS_PER_SECOND);
+	return 0;
+}
+
+static int rule_report(struct denied *d, struct set_live *sets, const struct rule *rule)
+{
+	char key[PREFIX_TEXT_MAX];
+	int set;
+
+	if (rule->kind == PREFIX_ADDR) {
+		prefix_print(key, sizeof(key), rule->addr, rule->len);
+		denied_report(d, rule, key, rule->for_ns);
+		return 0;
+	}
+	set = rule->kind == PREFIX_SET && sets->open ? set_session_find(&sets->session, rule->set)
+						     : -1;
+	d->rule = rule;
+	return set < 0 ? 0 : member_table_walk(&sets->session.table, 1ull << set, member_report, d);
+}
+
+/* Addresses of rules, and members of their sets. */
+static int denied_list(const struct list *list, struct report *report)
+{
+	struct denied d = {.report = report, .now_ns = set_clock(&list->instance)};
+	struct set_live sets;
+	int ret = 0;
+
+	instance_context(&list->instance, &d.ctx);
+	set_live_open(&list->instance, &sets);
+	policy_for_each (&list->policy, rule)
+		if (!ret && is_plain_deny(rule) && (!list->rule || list->rule == rule))
+			ret = rule_report(&d, &sets, rule);
+	set_live_close(&sets);
+	if (d.more)
+		note("%s: %zu more are denied: `rlctl rule list` and `rlctl set list SET` list "
+		     "them all",
+		     list->instance.device, d.more);
+	return ret ? fail("%s: reading the members of its sets failed: %s", list->instance.device,
+			  strerror(-ret))
+		   : 0;
+}
+
+/* ---- */
+
 static const char *none_text(const struct list *list)
 {
 	if (!list->limited)
@@ -186,14 +275,14 @@ static const char *none_text(const struct list *list)
 			    : "no source was seen that a limit drops";
 }
 
-static void list_note(const struct list *list, uint32_t seconds)
+static void list_note(const struct list *list, uint32_t seconds, bool empty)
 {
 	const char *device = list->instance.device;
 	bool everything = false;
 
 	for (size_t i = 0; i < list->count; i++)
 		everything = everything || !list->entries[i].rule;
-	if (!list->count)
+	if (empty)
 		note("%s: %s", device, none_text(list));
 	if (list->rule && everything)
 		note("%s: bans from everything are of no rule: another one may have begun some of "
@@ -205,24 +294,29 @@ static void list_note(const struct list *list, uint32_t seconds)
 		     device, seconds, seconds == 1 ? "" : "s");
 }
 
-static void list_print(const struct command *command, const struct list *list, uint32_t seconds)
+static int list_print(const struct command *command, const struct list *list, uint32_t seconds)
 {
 	struct report report = {0};
 	struct policy_context ctx;
 	struct json_object *states, *document;
+	bool empty;
+	int rc;
 
 	instance_context(&list->instance, &ctx);
 	for (size_t i = 0; i < list->count; i++)
 		entry_report(&report, &list->entries[i], &ctx);
+	rc = list->banned ? denied_list(list, &report) : 0;
+	empty = !report.records;
 	states = report_end(&report);
 	if (!output_json) {
-		list_note(list, seconds);
-		return;
+		list_note(list, seconds, empty);
+		return rc;
 	}
 	document = json_instance(&list->instance);
 	json_put_bool(document, "sampled", list->sampled);
 	json_put(document, "states", states);
 	document_print(command, document);
+	return rc;
 }
 
 /* ---- */
@@ -255,7 +349,7 @@ static int source_list(const struct command *command, void *arg)
 	rc = list_read(command, &list, seconds);
 	if (!rc) {
 		entries_arrange(&list);
-		list_print(command, &list, seconds);
+		rc = list_print(command, &list, seconds);
 	}
 	free(list.entries);
 	policy_clear(&list.policy);

@@ -255,11 +255,26 @@ static void rest_cut(struct command *command, int used)
 	command->word_count = front;
 }
 
+static bool is_address(const char *word)
+{
+	uint8_t addr[16], len;
+	char canonical[PREFIX_TEXT_MAX];
+	int result = prefix_parse(word, addr, &len, canonical);
+
+	return result == WORD_OK || result == WORD_MAPPED;
+}
+
+/* `rlctl ADDRESS` asks about it. */
 int command_resolve(struct command *command)
 {
+	static char *const about_address[] = {"source", "show"};
 	int used, rc;
 
 	command->verb = verb_find(command->words, command->word_count, &used);
+	if (!command->verb && command->word_count == 1 && is_address(command->words[0])) {
+		command->verb = verb_find(about_address, 2, &used);
+		used = 0;
+	}
 	if (!command->verb)
 		return verb_unknown(command->words, command->word_count);
 	rest_cut(command, used);

@@ -193,6 +193,7 @@ const struct verb all_verbs[] = {
 		.more = "ADDRESS is the packet's source, or its destination where rules go by it. MATCH are\n"
 			"  its other fields, in the words of rules, and `length N`, the bytes of the IP packet.\n",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(POLICY),
+		.uses = PRIVILEGE_BIT(BPF),
 		.texts = {{OPTION_POLICY, "this policy, instead of the one in force", NULL}},
 		.many = true,
 	},
@@ -323,10 +324,13 @@ const struct verb all_verbs[] = {
 		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 10000", NULL}},
 	},
 	{
-		VERB("source show", "ADDRESS", "Show the states, allowances and bans of an address",
+		VERB("source show", "ADDRESS",
+		     "Show whether an address is affected: denied, dropped, banned, what is left",
 		     cmd_source_show),
 		WORDS(1, 1),
-		.options = OPTIONS_INSTANCE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(SECONDS),
+		.uses = PRIVILEGE_BIT(BPF),
+		.texts = {{OPTION_SECONDS, "watch its packets for S seconds; default 1", NULL}},
 	},
 	{
 		VERB("source list", "[DEV]",

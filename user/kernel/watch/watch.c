@@ -5,6 +5,7 @@
 #include "kernel/watch/watch.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@
 #define RING_MIN    (256u << 10)
 #define RING_MAX    (16u << 20)
 #define RING_FACTOR 4                /* packets in the ring for each sample of a second */
+#define WAIT_MS     100              /* a watch is to be polled at least once a second */
 #define CLOSE_NS    (20 * NS_PER_MS) /* after a slot; its packets go by a clock that is late */
 
 struct watch {
@@ -409,6 +411,18 @@ int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample
 		ret = sampler_close(sampler, sampler_slot_of(sampler, end_ns) + 1, &watch->sampled);
 	}
 	return samples_drawn(watch, ret, sample, arg);
+}
+
+int watch_until(struct watch *watch, uint64_t end_ns, watch_sample_fn *sample, void *arg)
+{
+	struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+	int ret = 0;
+
+	while (!ret && clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		poll(&fd, 1, WAIT_MS);
+		ret = watch_poll(watch, sample, arg);
+	}
+	return ret ? ret : watch_finish(watch, end_ns, sample, arg);
 }
 
 int watch_figures(const struct watch *watch, struct watch_figures *out)

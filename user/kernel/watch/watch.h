@@ -53,6 +53,10 @@ int watch_poll(struct watch *watch, watch_sample_fn *sample, void *arg);
  * after it. 0 or a negative errno. */
 int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample, void *arg);
 
+/* Passes samples, waiting for them, until that time of CLOCK_MONOTONIC, and then as watch_finish().
+ */
+int watch_until(struct watch *watch, uint64_t end_ns, watch_sample_fn *sample, void *arg);
+
 int watch_figures(const struct watch *watch, struct watch_figures *out);
 
 /* A sample's time in nanoseconds since 1970. */

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/policy/denial.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/output/output.h"
+#include "cli/sets/set_parts.h"
+#include "kernel/policy/policy_read.h"
+#include "kernel/sets/sets.h"
+#include "policy/decide.h"
+
+bool is_plain_deny(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_DENY && !rule->match.flags && !rule->extra;
+}
+
+static void member_take(const struct instance *instance, struct set_live *sets,
+			const uint8_t addr[16], struct denial *out)
+{
+	int set = sets->open ? set_session_find(&sets->session, out->rule.set) : -1;
+	struct member_entry entry;
+
+	if (set < 0 || member_table_find(&sets->session.table, (uint32_t)set, addr, &entry))
+		return;
+	member_print(out->member, &entry.member);
+	out->left_ns = set_seconds_left(entry.expires, set_clock(instance)) * NS_PER_SECOND;
+}
+
+bool denial_find(const struct instance *instance, const struct policy_context *ctx,
+		 const uint8_t addr[16], struct denial *out)
+{
+	struct asked asked = {.by_dest = ctx->by_dest};
+	struct policy near = {0}, found = {0};
+	struct set_live sets;
+	bool denied = false;
+
+	*out = (struct denial){0};
+	set_live_open(instance, &sets);
+	asked.members = &sets.members;
+	memcpy(asked.addr, addr, sizeof(asked.addr));
+	if (!instance_address_read(instance, addr, &near) && rules_decide(&near, &asked, &found))
+		out_of_memory();
+	policy_for_each (&found, rule) {
+		if (denied || !is_plain_deny(rule))
+			continue;
+		denied = true;
+		out->rule = *rule;
+		out->left_ns = rule->for_ns;
+		if (rule->kind == PREFIX_SET)
+			member_take(instance, &sets, addr, out);
+	}
+	policy_clear(&near);
+	policy_clear(&found);
+	set_live_close(&sets);
+	return denied;
+}

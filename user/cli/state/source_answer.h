@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether an address is affected: for `source show`. */
+#pragma once
+
+#include "cli/cmd.h"
+#include "cli/policy/denial.h"
+#include "kernel/instance/instance.h"
+#include "watch/affected.h"
+
+struct source_answer {
+	bool denied;
+	struct denial denial;
+	uint64_t ban_ns; /* left of the ban from everything; 0: none */
+	uint32_t seconds;
+	bool watched; /* for so many seconds; else this process may not */
+	struct affected affected;
+	bool asks_known, known; /* the policy asks; the source is known */
+};
+
+/* Watches the target's instance, which is open, for so many seconds. False if this process may not.
+ */
+bool source_watch(const struct command *command, const struct instance *instance,
+		  const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out);
+
+/* Watches the target's instance, which is open, if this process may. 0 or < 0; reports. */
+int source_answer_read(const struct command *command, const struct instance *instance,
+		       const struct policy *policy, const struct policy_context *ctx,
+		       const uint8_t addr[16], struct source_answer *out);
+
+/* Prints lines, or with -j adds members to the document. */
+void source_answer_report(const struct source_answer *answer, const struct policy *policy,
+			  const struct policy_context *ctx, const char *address,
+			  struct json_object *document);
