@@ -144,9 +144,12 @@ static __always_inline void stranger_note(struct packet *p)
 		p->proof = PROOF_STRANGER;
 }
 
-/* Do the refusals that are remembered hold for the packet, whether it is established or not? */
+/* Do the refusals that are remembered hold for the packet? Where a rule asks who is established,
+ * only for one that is not; an alarm may have looked that up already. */
 static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
 {
+	if (counts_alarms && p->proof == PROOF_ESTABLISHED)
+		return !(uses & RL_USE_STRANGERS);
 	return !(uses & RL_USE_STRANGERS) || p->proof >= PROOF_STRANGER;
 }
 

@@ -76,6 +76,20 @@ test_source() {
 		has '1 open TCP connection and 0 connected UDP sockets with 10.77.0.1' rl B source show 10.77.0.1
 }
 
+# An alarm that asks who is established looks that up first: the refusal of other packets of the source, which is remembered,
+# does not hold for the connection's.
+test_alarm() {
+	local before
+	rl B apply - <<<$'rule any limit 1/hour burst 1 over drop unless established\nalarm a when not established over 9k/second for 1s until under 1k/second for 1s' &&
+		before=$(stat_of B .reasons.established.packets) || return
+	for _ in {1..5}; do
+		in_ns A ping -c 3 -i 0.01 -W 0.1 10.77.0.2
+		send
+	done
+	eventually 5 spared_since $((before + 40)) && rl B apply - <<<"$POLICY"
+}
+spared_since() { (($(stat_of B .reasons.established.packets) >= $1)); }
+
 # Where no rule asks, the sockets are not looked at.
 test_source_unasked() {
 	rl B apply - <<<'rule any limit 3/hour over count' && is "$(rl B source show -j 10.77.0.1 | jq -c .sockets)" null &&
@@ -101,3 +115,4 @@ t 'rule get: matches that an address leaves open' test_get_open
 t 'source show' test_source
 t 'source show where no rule asks' test_source_unasked
 t 'monitor' test_monitor
+t 'an alarm asks first' test_alarm
