@@ -16,6 +16,7 @@ LENGTH=600                # seconds of peace
 STRANGERS=11.0.0.0/8      # forged, each once
 FEW=192.0.2.16/28         # sixteen sources
 ONE=192.0.2.17            # one of them
+BOTNET=100.64.0.0         # addresses that each stay below their limit
 BESIDE=''                 # set beside a flood
 BARE=''                   # set with --bare
 FLOOD=(--rate 40000 --batch 16)
@@ -28,10 +29,12 @@ counters() {
 	table inet play {
 	 counter strangers { }
 	 counter few { }
+	 counter botnet { }
 	 chain in {
 	  type filter hook prerouting priority -400
 	  iifname veth-B ip saddr $STRANGERS counter name strangers
 	  iifname veth-B ip saddr $FEW counter name few
+	  iifname veth-B ip saddr $BOTNET/10 counter name botnet
 	 }
 	}
 	END
@@ -67,16 +70,30 @@ bound() {
 		jq -n "$2 * ($(scaled "$burst") + $(scaled "$rate") * ($3 + 0.01) + 1) | floor"
 }
 
+# sends ARG…: what was sent, in how many seconds, as JSON; pulses of half a second where PULSES is set.
+sends() {
+	local began
+	[[ -n $PULSES ]] || { flood A --seconds "$FLOOD_SECONDS" "${FLOOD[@]}" "$@"; return; }
+	began=$(date +%s.%N)
+	for _ in $(seq "$FLOOD_SECONDS"); do
+		flood A --count "$((FLOOD[1] / 2))" "${FLOOD[@]}" "$@" && sleep 0.5 || return
+	done | jq -s --argjson began "$began" '{sent: (map(.sent) | add), seconds: (((now - $began) * 1000 | round) / 1000)}'
+}
+
+# calm: no alarm is on, so that each flood begins by itself.
+calm() { is "$(stat_of B '[.alarms[]? | select(.on)] | length')" 0; }
+
 # flooded WHO RULE KEYS ARG…: no more than the limit passes, some of it is dropped, and nobody else loses a packet.
 flooded() {
 	local who=$1 rule=$2 keys=$3 before was sent seconds reached lost most
 	shift 3
-	before=$(dropped) && was=$(reached "$who") && flood A --seconds "$FLOOD_SECONDS" "${FLOOD[@]}" "$@" >"$TMP/sent" || return
+	eventually 20 calm || return
+	before=$(dropped) && was=$(reached "${who%_*}") && sends "$@" >"$TMP/sent" || return
 	sleep 1
 	sent=$(json .sent <"$TMP/sent") && seconds=$(json .seconds <"$TMP/sent") && most=$(bound "$rule" "$keys" "$seconds") || return
-	reached=$(($(reached "$who") - was)) lost=$(($(dropped) - before - (sent - reached)))
+	reached=$(($(reached "${who%_*}") - was)) lost=$(($(dropped) - before - (sent - reached)))
 	echo "$who: sent $sent in $seconds s, $reached reached the server, at most $most may; others lost $lost" | tee -a "$TMP/floods"
-	[[ $reached -le $most && $most -lt $sent ]] && is "$lost" 0
+	[[ $reached -le $most && $most -lt $sent && $lost -eq 0 ]] || { rl B stats && return 1; }
 }
 
 # ---- a policy
@@ -98,10 +115,23 @@ peace() {
 alone() { sleep "$LENGTH" && "${NAME}_plays" >"$TMP/alone" 2>&1; }
 
 beside() { # FLOOD-ROW
-	local words BESIDE=1
+	local words BESIDE=1 PULSES=
+	[[ $1 != botnet_pulses* ]] || PULSES=1
 	read -ra words <<<"${1#*|}"
-	flooded "${1%% *}" "$(sed 's/^[a-z]* //; s/|.*//' <<<"$1")" "${words[@]}" &&
+	flooded "${1%% *}" "$(sed 's/^[a-z_0-9]* //; s/|.*//' <<<"$1")" "${words[@]}" &&
 		"${NAME}_plays"
+}
+
+# floods: those of the policy, and the first of them from a botnet of 1,022 addresses, of 8,190, and in pulses.
+floods() {
+	local first
+	"${NAME}_floods" && first=$("${NAME}_floods" | head -n 1) || return
+	[[ $NAME != router ]] || return 0 # no source says how much is too much there
+	first=${first#strangers }
+	first=${first/$STRANGERS --sequential/$BOTNET}
+	echo "botnet_1022 ${first/$BOTNET/$BOTNET/22}"
+	echo "botnet_8190 ${first/$BOTNET/$BOTNET/19}"
+	echo "botnet_pulses ${first/$BOTNET/$BOTNET/22}"
 }
 
 # row: of the table.
@@ -137,7 +167,7 @@ play() {
 	t "$NAME: nothing is refused in $LENGTH seconds" peace || status=1
 	while read -r flood; do
 		t "$NAME: flood of ${flood%%|*}" beside "$flood" || status=1
-	done < <("${NAME}_floods")
+	done < <(floods)
 	row
 	return "$status"
 }
