@@ -125,7 +125,7 @@ typed_place && addresses && services || exit 1
 mapfile -t lines < <(section "$TOP/README.md" 'Protect a device' | blocks)
 t 'the commands are found' between "${#lines[@]}" 5 10
 for line in "${lines[@]}"; do
-	t "$line" typed "$line"
+	t "$line" typed_as_meant "$line"
 done
 download
 t "a download: $MBITS Mbit/s, lost $LOST beside $PASSED" is "$LOST $((PASSED > 1000))" '0 1'

@@ -24,6 +24,18 @@ _shims() {
 # typed LINE: as at a shell's prompt.
 typed() { (cd "$TMP/tree" && PATH=$TMP/bin:$PATH in_ns B bash -c "$1"); }
 
+# typed_as_meant LINE: a trial is confirmed, and what is done by hand is done instead of the policy that stands before it.
+typed_as_meant() {
+	case "$1" in
+	*' --try '*)
+		typed "$1" &
+		eventually 5 typed 'rlctl confirm -i eth0' && wait $!
+		;;
+	*'rlctl attach eth0  '*) typed 'rlctl detach eth0' && typed "$1" ;;
+	*) typed "$1" ;;
+	esac
+}
+
 # blocks <TEXT: the commands among the lines of its displays; spans <TEXT: those within its text. Commands that
 # boot a machine are tested in tests/package.
 blocks() { awk '/^```/ { inside = !inside; next } inside && /^(sudo|\.\/|rlctl )/ && !/ systemctl | \/etc\//'; }
