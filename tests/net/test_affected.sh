@@ -79,7 +79,7 @@ test_dest() {
 test_list() {
 	policy 'set bad' 'rule @bad deny' 'rule 198.51.100.0/24 deny' 'rule 198.51.100.9 tcp deny' 'rule any udp limit 9/second' &&
 		rl B set add bad 192.0.2.1 for 9m && is "$(rl B -j source list --banned | json -c '[.states[] | [.key, .status, .rule, .next_ns != null]]')" \
-			'[["192.0.2.1","denied","@bad deny",true],["198.51.100.0/24","denied","198.51.100.0/24 deny",false]]' &&
+			'[["198.51.100.0/24","denied","198.51.100.0/24 deny",false],["192.0.2.1","denied","@bad deny",true]]' &&
 		is "$(rl B -j source list --limited --seconds 1 | json -c .states)" '[]' &&
 		is "$(rl B -j source list --banned --rule '198.51.100.0/24 deny' | json -c '[.states[].key]')" '["198.51.100.0/24"]' &&
 		is "$(rl B source list --banned 2>&1 | grep -c 'no source')" 0 && seq -f '100.64.%.0f.0/24' 0 250 | rl B set add bad - &&

@@ -28,7 +28,17 @@ test_numbers() {
 }
 
 # A policy that is applied again replaces none.
-test_same() { apply "$A" && apply "$B" && apply "$B" && rl B apply - <<<"$B" && rl B undo && rules "$A"; }
+test_same() {
+	local banned='rule 192.0.2.1 deny for 1h'
+	apply "$A" && apply "$B" && apply "$B" && rl B apply - <<<"$B" && rl B undo && rules "$A" && apply "$A" "$banned" && sleep 3 &&
+		apply "$A" "$banned" && apply "$A" "$banned" && rl B undo && rules "$A"
+}
+
+# Those of an instance that was detached are not the next one's.
+test_detached() {
+	apply "$A" && apply "$B" && rl B detach veth-B && rl B attach veth-B --policy - <<<"$C" && expect_status 1 rl B undo && rules "$C" &&
+		apply "$A" && rl B undo && rules "$C"
+}
 
 # Neither what is checked nor what fails; a trial that is confirmed does.
 test_not_kept() {
@@ -70,7 +80,7 @@ test_time() {
 # The policy comes into force although the other cannot be kept.
 test_unkept() {
 	local folder
-	folder=$(find /run/rlctl -name veth-B-xdp -newer "$TMP/begun" -printf '%h\n' | head -n 1) && apply "$A" &&
+	folder=$(echo "/run/rlctl/$(stat -Lc %i "/run/netns/$(ns B)")"-*) && test -f "$folder/veth-B-xdp" && apply "$A" &&
 		mkdir "$folder/veth-B-xdp.was-new" && has 'the former policy is not kept' apply "$C" && rules "$C" &&
 		rmdir "$folder/veth-B-xdp.was-new"
 }
@@ -142,6 +152,21 @@ test_unban_rest() {
 		expect_status 1 rl B set test bad 198.51.100.1
 }
 
+# A device where nothing denies the address keeps the others from nothing; a limit per rule is no source's.
+test_unban_devices() {
+	apply "$A" && ip -n "$(ns B)" link add other type veth peer name end && rl B attach other && rl B ban -i veth-B 192.0.2.1 &&
+		rl B unban -i all 192.0.2.1 && is "$(rl B show -i veth-B)" "$A" && rl B ban -i all 192.0.2.1 &&
+		is "$(rl B unban -i all -j 192.0.2.1 | json -c '[.[].rules | length]')" '[1,1]' && expect_status 1 rl B unban -i all 192.0.2.1 &&
+		rl B detach other && ip -n "$(ns B)" link del other
+}
+
+# Rules of a longer prefix decide before those of a shorter one.
+test_unban_before() {
+	apply 'rule 192.0.2.0/24 deny' 'rule 192.0.2.1 allow for 1h' 'rule 192.0.2.2 deny' 'rule 10.0.0.0/8 deny' 'rule 10.0.0.0/24 deny' &&
+		has 'no rule, set or limit denies' expect_status 1 rl B unban 192.0.2.1 && expect_status 1 rl B unban 192.0.2.2 && rl B unban 10.0.0.0/8 &&
+		has "is denied by '10.0.0.0/24 deny'" rl B source show 10.0.0.1 && is "$(rl B source show 192.0.2.1 | grep -c denied)" 0
+}
+
 # The guard asks as for `rule add`.
 test_ban_guard() {
 	apply "$A" && has 'may lock you out' expect_fail env SSH_CONNECTION='10.77.0.1 4000 10.77.0.2 22' "$RLCTL" -n "$(ns B)" ban 10.77.0.1 </dev/null &&
@@ -154,13 +179,13 @@ test_ban_trial() {
 }
 refused() { has 'on trial' expect_status 1 "$@"; }
 
-: >"$TMP/begun"
 veth_pair A B && rl B attach veth-B --policy - <<<"$A" || exit 1
 
 t 'nothing to undo' test_nothing
 t 'undo, and back' test_undo
 t 'three policies are kept' test_numbers
 t 'the same policy replaces none' test_same
+t 'after detach' test_detached
 t 'what is not in force replaces none' test_not_kept
 t 'a trial that is confirmed' test_trial
 t 'undo --check' test_check
@@ -177,5 +202,7 @@ t 'wrong words' test_ban_words
 t 'one wrong address of several' test_ban_wrong
 t 'unban wherever it stands' test_unban
 t 'unban of a part' test_unban_rest
+t 'unban on several devices' test_unban_devices
+t 'unban beside an allow' test_unban_before
 t 'ban and the guard' test_ban_guard
 t 'on trial' test_ban_trial

@@ -143,7 +143,7 @@ if capable true 2>/dev/null; then
 1 explain --policy ./dns 192.0.2.1 => ./dns: No such file or directory
 2 source list --banned --limited => source list: --banned and --limited exclude each other: leave out both for both
 2 source list --banned --seconds 2 => source list: --seconds applies only to limits: leave out --banned
-2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
+2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use one address, not a prefix
 2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
 2 suggest x.pcap => suggest: unexpected argument 'x.pcap': write --capture x.pcap, or -i x.pcap for a device
 2 suggest --capture x -i lo => suggest: --capture and -i exclude each other: leave one out

@@ -228,10 +228,10 @@ int rules_file_change(const struct command *command, bool adds); /* cmd_rule_fil
 /* `apply` of a file that was read. 0, < 0 or EXIT_USAGE; reports. */
 int policy_file_apply(const struct command *command,
 		      const struct policy_file *file); /* cmd_apply.c */
-/* The same on the command's one instance; the replaced policy is kept, and that with the number
- * `drop` no longer (replaced.h). */
+/* The same on the command's one instance; the replaced policy is kept, and that of drop_ns no
+ * longer (replaced.h). */
 int policy_file_apply_one(const struct command *command, const struct policy_file *file,
-			  unsigned int drop);
+			  uint64_t drop_ns);
 
 /* Prints what changes if one policy takes the place of another: lines with - and +, or a document.
  */

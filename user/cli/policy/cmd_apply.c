@@ -19,6 +19,7 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
+#include "kernel/instance/pins.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/report.h"
@@ -125,8 +126,8 @@ struct apply {
 	const struct target *target;
 	const struct policy_file *file;
 	struct guard guard;
-	uint64_t try_ns;   /* 0: no trial */
-	unsigned int drop; /* of the policies that are kept */
+	uint64_t try_ns;  /* 0: no trial */
+	uint64_t drop_ns; /* of a policy that was kept */
 	struct policy current;
 };
 
@@ -161,18 +162,43 @@ static int policy_put_in_force(const struct apply *apply, struct instance *insta
 	return instance_policy_write(instance, policy, true, &apply->file->source);
 }
 
+/* The time that is left of a rule passes by itself: the same file, applied again, replaces nothing.
+ */
+static void difference_find(const struct rule *from, const struct rule *to, void *arg)
+{
+	bool *differ = arg;
+	struct rule former;
+
+	if (from)
+		former = *from;
+	if (from && to && from->for_ns && to->for_ns)
+		former.for_ns = to->for_ns;
+	*differ = *differ || !from || !to || !same_rule(&former, to);
+}
+
 static bool policies_differ(const struct policy *a, const struct policy *b)
 {
-	return policy_sets_diff(a, b, NULL, NULL) || policy_alarms_diff(a, b, NULL, NULL) ||
-	       policy_diff(a, b, NULL, NULL);
+	bool differ = policy_sets_diff(a, b, NULL, NULL) || policy_alarms_diff(a, b, NULL, NULL);
+
+	if (!differ)
+		policy_diff(a, b, difference_find, &differ);
+	return differ;
 }
 
 /* Keeps the policy that was replaced, unless it is the same. */
 static void current_keep(const struct apply *apply, const struct instance *instance,
 			 const struct policy *next, const struct policy_context *ctx)
 {
-	if (apply->command->phase != PHASE_CHECK && policies_differ(&apply->current, next))
-		replaced_keep(instance, &apply->current, ctx, apply->drop);
+	int lock = -1;
+
+	if (apply->command->phase == PHASE_CHECK || !policies_differ(&apply->current, next))
+		return;
+	if (apply->try_ns) /* a trial releases the lock */
+		lock = pins_lock(instance->path, false);
+	if (!apply->try_ns || lock >= 0)
+		replaced_keep(instance, &apply->current, ctx, apply->drop_ns);
+	if (lock >= 0)
+		close(lock);
 }
 
 /* 0, below 0, or GUARD_ASKS. */
@@ -217,10 +243,10 @@ static int apply_guarded(struct apply *apply, struct policy *policy)
 }
 
 int policy_file_apply_one(const struct command *command, const struct policy_file *file,
-			  unsigned int drop)
+			  uint64_t drop_ns)
 {
 	struct apply apply = {
-		.command = command, .target = &command->target, .file = file, .drop = drop};
+		.command = command, .target = &command->target, .file = file, .drop_ns = drop_ns};
 	struct policy policy = {0};
 	int rc = try_get(command, &apply.try_ns);
 
@@ -246,7 +272,7 @@ int policy_file_apply_one(const struct command *command, const struct policy_fil
 
 static int apply_run(const struct command *command, void *arg)
 {
-	return policy_file_apply_one(command, arg, REPLACED_MAX);
+	return policy_file_apply_one(command, arg, 0);
 }
 
 int policy_file_apply(const struct command *command, const struct policy_file *file)

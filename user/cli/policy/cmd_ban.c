@@ -169,6 +169,12 @@ static int members_unban(struct unban *unban)
 	return rc ? rc : closed;
 }
 
+/* A limit per rule bans all that share it. */
+static bool is_shared(const struct rule *rule)
+{
+	return rule && rule->limit.key == RL_KEY_RULE;
+}
+
 /* Bans by limits, and not the states of the others. */
 static int bans_forgive(struct unban *unban)
 {
@@ -182,7 +188,7 @@ static int bans_forgive(struct unban *unban)
 	rc = instance_source_read(&session->instance, &session->policy, unban->prefix->addr,
 				  &entries, &count);
 	for (size_t i = 0; !rc && i < count; i++)
-		if (entries[i].ban_ns)
+		if (entries[i].ban_ns && !is_shared(entries[i].rule))
 			entries[unban->bans++] = entries[i];
 	if (!rc && unban->bans)
 		rc = instance_source_forgive(&session->instance, entries, unban->bans);
@@ -198,9 +204,14 @@ static void texts_note(const char *device, const char *address, const char *befo
 		     json_object_get_string(json_object_array_get_idx(texts, i)), after);
 }
 
-/* Reports what was deleted. 0, or -1 if nothing was, or the address is denied still. */
-static int unban_report(const struct command *command, const struct unban *unban,
-			const char *address)
+/* Whether an address was denied on one of the instances, and is so still. */
+struct outcome {
+	bool found, still;
+};
+
+/* Reports what was deleted. */
+static void unban_report(const struct command *command, const struct unban *unban,
+			 const char *address, struct outcome *outcome)
 {
 	const char *device = unban->session->instance.device;
 	size_t count = json_object_array_length(unban->rules) +
@@ -209,7 +220,9 @@ static int unban_report(const struct command *command, const struct unban *unban
 	char still[RULE_TEXT_MAX];
 	struct json_object *document;
 	struct denial denial;
-	bool denied = denial_find(&session->instance, &session->ctx, unban->prefix->addr, &denial);
+	bool denied =
+		denial_find(&session->instance, &session->ctx, unban->prefix->addr, &denial) &&
+		denial.len <= unban->prefix->len;
 
 	if (denied)
 		rule_format(still, &denial.rule, &session->ctx);
@@ -229,16 +242,15 @@ static int unban_report(const struct command *command, const struct unban *unban
 			note("%s: %s: forgot %zu ban%s of limits", device, address, unban->bans,
 			     unban->bans == 1 ? "" : "s");
 	}
+	outcome->found = outcome->found || count;
+	outcome->still = outcome->still || denied;
 	if (denied)
-		return fail("%s: %s is still denied, by '%s': `rlctl rule get %s` shows why",
-			    device, address, still, address);
-	return count ? 0
-		     : fail("%s: no rule, set or limit denies everything from %s: `rlctl rule get "
-			    "%s` shows its rules",
-			    device, address, address);
+		fail("%s: %s is still denied, by '%s': `rlctl rule get %s` shows why", device,
+		     address, still, address);
 }
 
-static int unban_one(const struct command *command, struct session *session, const char *address)
+static int unban_one(const struct command *command, struct session *session, const char *address,
+		     struct outcome *outcome)
 {
 	struct rule prefix;
 	struct unban unban = {.session = session,
@@ -253,38 +265,54 @@ static int unban_one(const struct command *command, struct session *session, con
 		rc = members_unban(&unban);
 	if (!rc)
 		rc = bans_forgive(&unban);
-	if (!rc)
-		rc = unban_report(command, &unban, address);
+	unban_report(command, &unban, address, outcome);
 	json_object_put(unban.rules);
 	json_object_put(unban.sets);
 	return rc;
 }
 
-/* All addresses, also behind one that was not denied. */
+/* An address that was not denied, or is still, keeps neither other addresses nor other devices from
+ * being changed. arg: an outcome of each word. */
 static int unban_run(const struct command *command, void *arg)
 {
+	struct outcome *outcomes = arg;
 	struct session session;
 	int rc = session_open(command, true, &session);
 
-	(void)arg;
 	if (rc)
 		return rc;
 	rc = trial_refuse(&session.instance);
 	if (!rc)
 		rc = instance_policy_read(&session.instance, &session.policy);
 	if (!rc && command->phase != PHASE_CHECK)
-		for (int i = 0; i < command->word_count; i++)
-			rc = unban_one(command, &session, command->words[i]) ? -1 : rc;
+		for (int i = 0; !rc && i < command->word_count; i++)
+			rc = unban_one(command, &session, command->words[i], &outcomes[i]);
 	session_close(&session);
 	return rc;
 }
 
 int cmd_unban(const struct command *command)
 {
+	struct outcome *outcomes = calloc((size_t)command->word_count, sizeof(*outcomes));
 	struct rule prefix;
 	int rc = 0;
 
+	if (!outcomes)
+		out_of_memory();
 	for (int i = 0; !rc && i < command->word_count; i++)
 		rc = prefix_get("unban", command->words[i], &prefix);
-	return rc ? rc : targets_change(command, unban_run, NULL);
+	if (!rc)
+		rc = targets_change(command, unban_run, outcomes);
+	for (int i = 0; !rc && i < command->word_count; i++) {
+		const char *address = command->words[i];
+
+		if (outcomes[i].still)
+			rc = -1; /* reported */
+		else if (!outcomes[i].found)
+			rc = fail("no rule, set or limit denies everything from %s: `rlctl rule "
+				  "get %s` shows its rules",
+				  address, address);
+	}
+	free(outcomes);
+	return rc;
 }

@@ -381,7 +381,8 @@ static bool is_near_limit(const struct explanation *e)
 		const struct rl_limit *limit = &item->rule->limit;
 		uint64_t most = limit->size ? limit->size : limit->amount;
 
-		if (item->looked && item->look.admits && item->look.remaining <= most / 2 + 1)
+		if (item->looked && item->look.admits &&
+		    (most <= 2 || item->look.remaining <= most / 2))
 			return true;
 	}
 	return false;

@@ -342,7 +342,7 @@ static int flush(const struct command *command, void *arg)
 			     : instance_policy_write(&instance, &empty, false, NULL);
 	if (!rc && command->phase != PHASE_CHECK && current.count) {
 		instance_context(&instance, &ctx);
-		replaced_keep(&instance, &current, &ctx, REPLACED_MAX);
+		replaced_keep(&instance, &current, &ctx, 0);
 	}
 	policy_clear(&current);
 	policy_clear(&empty);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl undo: applies a policy that was replaced. The one that it replaces is kept in turn, so that
  * a second `undo` takes back the first. */
+#include "base/clock.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -11,44 +12,64 @@
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 
-/* Reads the policy with that number, and prints the difference that it makes. */
-static int former_read(const struct command *command, unsigned int number, struct policy_file *out)
-{
-	char ago[NUMBER_TEXT_MAX];
-	struct policy from = {0}, to = {0};
+/* The policy that an instance is to have again, and the one that it has. */
+struct former {
+	struct policy_file file;
+	uint64_t then_ns;         /* when it was replaced */
+	struct instance instance; /* closed: its device and hook */
 	struct policy_context ctx;
-	struct instance instance;
-	uint64_t age_ns;
-	int rc = instance_open(&command->target, false, &instance);
+	struct policy policy, current;
+};
+
+static int former_read(const struct command *command, unsigned int number, struct former *out)
+{
+	struct instance *instance = &out->instance;
+	int rc = instance_open(&command->target, false, instance);
 
 	if (rc)
 		return rc;
-	instance_context(&instance, &ctx);
-	rc = replaced_read(&instance, number, &ctx, out, &age_ns);
+	instance_context(instance, &out->ctx);
+	rc = replaced_read(instance, number, &out->ctx, &out->file, &out->then_ns);
 	if (!rc)
-		rc = policy_file_parse_again(out, &ctx, &to);
+		rc = policy_file_parse_again(&out->file, &out->ctx, &out->policy);
 	if (!rc)
-		rc = instance_policy_read(&instance, &from);
-	if (!rc && command->phase != PHASE_CHECK) {
-		duration_print(ago, sizeof(ago), age_ns + NS_PER_SECOND - age_ns % NS_PER_SECOND);
-		note("%s: the policy that was replaced %s ago:", instance.device, ago);
-		policies_diff_print(command, &instance, &from, &to, &ctx);
-	}
-	policy_clear(&from);
-	policy_clear(&to);
-	instance_close(&instance);
+		rc = instance_policy_read(instance, &out->current);
+	instance_close(instance);
 	return rc;
 }
 
+static void former_clear(struct former *former)
+{
+	policy_file_clear(&former->file);
+	policy_clear(&former->policy);
+	policy_clear(&former->current);
+}
+
+static void difference_print(const struct command *command, const struct former *former)
+{
+	uint64_t age_ns = clock_ns(CLOCK_BOOTTIME) - former->then_ns;
+	char ago[NUMBER_TEXT_MAX];
+
+	duration_print(ago, sizeof(ago), age_ns + NS_PER_SECOND - age_ns % NS_PER_SECOND);
+	note("%s: the policy that was replaced %s ago:", former->instance.device, ago);
+	policies_diff_print(command, &former->instance, &former->current, &former->policy,
+			    &former->ctx);
+}
+
+/* The difference as text comes before the guard may ask; the document says what was done. */
 static int undo_run(const struct command *command, void *arg)
 {
-	unsigned int number = *(const unsigned int *)arg;
-	struct policy_file file = {0};
-	int rc = former_read(command, number, &file);
+	bool checks = option_given(command, OPTION_CHECK), first = checks || !output_json;
+	struct former former = {0};
+	int rc = former_read(command, *(const unsigned int *)arg, &former);
 
-	if (!rc && !option_given(command, OPTION_CHECK))
-		rc = policy_file_apply_one(command, &file, number);
-	policy_file_clear(&file);
+	if (!rc && first && command->phase != PHASE_CHECK)
+		difference_print(command, &former);
+	if (!rc && !checks)
+		rc = policy_file_apply_one(command, &former.file, former.then_ns);
+	if (!rc && !first && command->phase != PHASE_CHECK)
+		difference_print(command, &former);
+	former_clear(&former);
 	return rc;
 }
 

@@ -15,6 +15,14 @@ bool is_plain_deny(const struct rule *rule)
 	return rule->action == RL_ACTION_DENY && !rule->match.flags && !rule->extra;
 }
 
+/* A rule of the device comes after those of the address, and a limit of it decides on none of them.
+ */
+static bool decides_on_all(const struct rule *rule)
+{
+	return !rule->match.flags && !rule->extra &&
+	       (rule->kind != PREFIX_DEVICE || rule->action == RL_ACTION_ALLOW);
+}
+
 static void member_take(const struct instance *instance, struct set_live *sets,
 			const uint8_t addr[16], struct denial *out)
 {
@@ -24,6 +32,7 @@ static void member_take(const struct instance *instance, struct set_live *sets,
 	if (set < 0 || member_table_find(&sets->session.table, (uint32_t)set, addr, &entry))
 		return;
 	member_print(out->member, &entry.member);
+	out->len = entry.member.len;
 	out->left_ns = set_seconds_left(entry.expires, set_clock(instance)) * NS_PER_SECOND;
 }
 
@@ -42,13 +51,17 @@ bool denial_find(const struct instance *instance, const struct policy_context *c
 	if (!instance_address_read(instance, addr, &near) && rules_decide(&near, &asked, &found))
 		out_of_memory();
 	policy_for_each (&found, rule) {
-		if (denied || !is_plain_deny(rule))
-			continue;
-		denied = true;
-		out->rule = *rule;
-		out->left_ns = rule->for_ns;
-		if (rule->kind == PREFIX_SET)
-			member_take(instance, &sets, addr, out);
+		denied = is_plain_deny(rule);
+		if (denied) {
+			out->rule = *rule;
+			out->len = rule->len;
+			out->left_ns = rule->for_ns;
+			if (rule->kind == PREFIX_SET)
+				member_take(instance, &sets, addr, out);
+		}
+		if (denied || decides_on_all(rule))
+			break;
+		out->partial = out->partial || rule->kind != PREFIX_DEVICE;
 	}
 	policy_clear(&near);
 	policy_clear(&found);

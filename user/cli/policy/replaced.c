@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file begins with the time at which its policy was replaced, as a comment, on the clock that no
- * one sets: the files do not outlive a boot either. */
+/* A file begins with a comment: the time at which its policy was replaced, on the clock that no one
+ * sets, for the files do not outlive a boot either; and when its instance was attached, for another
+ * may have that device now. */
 #include "cli/policy/replaced.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "cli/output/output.h"
 
 #define HEAD     "# replaced at "
+#define OF       ", attached at "
 #define NEW_FILE ".was-new"
 
 static int name_of(const struct instance *instance, unsigned int number, char out[JOURNAL_PATH_MAX])
@@ -27,9 +29,60 @@ static int name_of(const struct instance *instance, unsigned int number, char ou
 	return journal_path(instance->path, ending, out);
 }
 
+/* When the policy of the file was replaced; 0: it is of another instance, or not as it was written.
+ */
+static uint64_t replaced_at(const struct instance *instance, const struct policy_file *file)
+{
+	uint64_t then_ns, since_ns;
+
+	if (sscanf(file->text, HEAD "%" SCNu64 OF "%" SCNu64, &then_ns, &since_ns) != 2)
+		return 0;
+	return since_ns == instance->info.since_ns ? then_ns : 0;
+}
+
+/* -ENOENT: there is none of this instance; other errors are reported. */
+static int file_read(const struct instance *instance, unsigned int number, struct policy_file *out)
+{
+	static const char *const names[REPLACED_MAX + 1] = {
+		NULL, "the policy before", "the policy 2 before", "the policy 3 before"};
+	char ending[16];
+	int fd, rc;
+
+	snprintf(ending, sizeof(ending), ".was%u", number);
+	fd = journal_open(instance->path, ending, O_RDONLY);
+	if (fd == -ENOENT)
+		return fd;
+	if (fd < 0)
+		return fail("%s: reading %s failed: %s", instance->device, names[number],
+			    strerror(-fd));
+	rc = policy_descriptor_read(fd, names[number], out);
+	close(fd);
+	if (!rc && !replaced_at(instance, out)) {
+		policy_file_clear(out);
+		rc = -ENOENT;
+	}
+	return rc;
+}
+
+/* The number of the policy that was replaced at that time, else the last number. */
+static unsigned int number_of(const struct instance *instance, uint64_t then_ns)
+{
+	for (unsigned int number = 1; then_ns && number < REPLACED_MAX; number++) {
+		struct policy_file file = {0};
+		bool found = !file_read(instance, number, &file) &&
+			     replaced_at(instance, &file) == then_ns;
+
+		policy_file_clear(&file);
+		if (found)
+			return number;
+	}
+	return REPLACED_MAX;
+}
+
 /* ---- keeping */
 
-static int text_write(int fd, const struct policy *policy, const struct policy_context *ctx)
+static int text_write(int fd, uint64_t since_ns, const struct policy *policy,
+		      const struct policy_context *ctx)
 {
 	size_t size;
 	char *text = policy_text(policy, ctx, &size);
@@ -38,7 +91,7 @@ static int text_write(int fd, const struct policy *policy, const struct policy_c
 
 	if (!file)
 		out_of_memory();
-	fprintf(file, HEAD "%" PRIu64 "\n", clock_ns(CLOCK_BOOTTIME));
+	fprintf(file, HEAD "%" PRIu64 OF "%" PRIu64 "\n", clock_ns(CLOCK_BOOTTIME), since_ns);
 	fwrite(text, 1, size, file);
 	if (ferror(file) || fflush(file))
 		error = errno;
@@ -68,14 +121,14 @@ static int numbers_turn(const struct instance *instance, unsigned int drop)
 }
 
 void replaced_keep(const struct instance *instance, const struct policy *policy,
-		   const struct policy_context *ctx, unsigned int drop)
+		   const struct policy_context *ctx, uint64_t drop_ns)
 {
 	char path[JOURNAL_PATH_MAX];
 	int fd = journal_open(instance->path, NEW_FILE, O_WRONLY | O_CREAT | O_TRUNC);
-	int ret = fd < 0 ? fd : text_write(fd, policy, ctx);
+	int ret = fd < 0 ? fd : text_write(fd, instance->info.since_ns, policy, ctx);
 
 	if (!ret)
-		ret = numbers_turn(instance, drop);
+		ret = numbers_turn(instance, number_of(instance, drop_ns));
 	if (!ret)
 		return;
 	if (fd >= 0 && !journal_path(instance->path, NEW_FILE, path))
@@ -100,43 +153,24 @@ static void time_pass(struct policy *policy, uint64_t age_ns)
 	policy->count = kept;
 }
 
-static uint64_t age_of(const struct policy_file *file)
-{
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), then_ns = 0;
-
-	if (!strncmp(file->text, HEAD, strlen(HEAD)))
-		then_ns = strtoull(file->text + strlen(HEAD), NULL, 10);
-	return then_ns < now_ns ? now_ns - then_ns : 0;
-}
-
 int replaced_read(const struct instance *instance, unsigned int number,
-		  const struct policy_context *ctx, struct policy_file *out, uint64_t *age_ns)
+		  const struct policy_context *ctx, struct policy_file *out, uint64_t *then_ns)
 {
-	static const char *const names[REPLACED_MAX + 1] = {
-		NULL, "the policy before", "the policy 2 before", "the policy 3 before"};
 	struct policy policy = {0};
-	char ending[16];
-	int fd, rc;
+	int rc = file_read(instance, number, out);
 
-	snprintf(ending, sizeof(ending), ".was%u", number);
-	fd = journal_open(instance->path, ending, O_RDONLY);
-	if (fd == -ENOENT && number == 1)
-		return fail("%s: nothing to undo: no policy was replaced since this machine "
-			    "started; `rlctl events -i %s` lists changes",
+	if (rc == -ENOENT && number == 1)
+		return fail("%s: nothing to undo: no policy was replaced since it was attached; "
+			    "`rlctl events -i %s` lists changes",
 			    instance->device, instance->device);
-	if (fd == -ENOENT)
+	if (rc == -ENOENT)
 		return fail("%s: fewer than %u policies were replaced", instance->device, number);
-	if (fd < 0)
-		return fail("%s: reading %s failed: %s", instance->device, names[number],
-			    strerror(-fd));
-	rc = policy_descriptor_read(fd, names[number], out);
-	close(fd);
 	if (rc)
 		return rc;
-	*age_ns = age_of(out);
+	*then_ns = replaced_at(instance, out);
 	rc = policy_file_parse(out, ctx, &policy);
 	if (!rc) {
-		time_pass(&policy, *age_ns);
+		time_pass(&policy, clock_ns(CLOCK_BOOTTIME) - *then_ns);
 		free(out->text);
 		out->text = policy_text(&policy, ctx, &out->size);
 	} else {

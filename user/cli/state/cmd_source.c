@@ -35,11 +35,19 @@ struct lookup {
 
 static int address_get(const char *word, uint8_t addr[16])
 {
+	char canonical[PREFIX_TEXT_MAX];
 	uint8_t len;
 
-	if (prefix_parse(word, addr, &len, NULL) || len != 128)
+	switch (prefix_parse(word, addr, &len, canonical)) {
+	case WORD_OK:
+		return len == 128
+			       ? 0
+			       : wrong("invalid address '%s': use one address, not a prefix", word);
+	case WORD_MAPPED:
+		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
+	default:
 		return wrong("invalid address '%s': use an IPv4 or IPv6 address", word);
-	return 0;
+	}
 }
 
 static int lookup_open(const struct command *command, bool write, struct lookup *out)

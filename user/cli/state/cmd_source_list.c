@@ -18,6 +18,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
+#include "policy/names.h"
 #include "policy/policy.h"
 #include "watch/limited.h"
 
@@ -184,7 +185,8 @@ static void entry_report(struct report *report, const struct source_entry *entry
 
 struct denied {
 	struct report *report;
-	const struct rule *rule; /* of the set at hand */
+	const struct rule *rules[RL_SETS_MAX]; /* that deny the members of a set, by its number */
+	uint64_t sets;                         /* those that have one */
 	uint64_t now_ns;
 	struct policy_context ctx;
 	size_t shown, more;
@@ -218,26 +220,31 @@ static int member_report(uint32_t set, const struct member_entry *entry, void *a
 	struct denied *d = arg;
 	char key[PREFIX_TEXT_MAX];
 
-	(void)set;
 	member_print(key, &entry->member);
-	denied_report(d, d->rule, key, set_seconds_left(entry->expires, d->now_ns) * NS_PER_SECOND);
+	denied_report(d, d->rules[set], key,
+		      set_seconds_left(entry->expires, d->now_ns) * NS_PER_SECOND);
 	return 0;
 }
 
-static int rule_report(struct denied *d, struct set_live *sets, const struct rule *rule)
+/* The members of a set are walked later, with those of all others. */
+static void rule_report(struct denied *d, const struct set_live *sets, const struct rule *rule)
 {
 	char key[PREFIX_TEXT_MAX];
 	int set;
 
-	if (rule->kind == PREFIX_ADDR) {
-		prefix_print(key, sizeof(key), rule->addr, rule->len);
-		denied_report(d, rule, key, rule->for_ns);
-		return 0;
+	if (rule->kind == PREFIX_SET) {
+		set = sets->open ? set_session_find(&sets->session, rule->set) : -1;
+		if (set >= 0) {
+			d->rules[set] = rule;
+			d->sets |= 1ull << set;
+		}
+		return;
 	}
-	set = rule->kind == PREFIX_SET && sets->open ? set_session_find(&sets->session, rule->set)
-						     : -1;
-	d->rule = rule;
-	return set < 0 ? 0 : member_table_walk(&sets->session.table, 1ull << set, member_report, d);
+	if (rule->kind == PREFIX_ADDR)
+		prefix_print(key, sizeof(key), rule->addr, rule->len);
+	else
+		snprintf(key, sizeof(key), "%s", prefix_words[rule->kind]);
+	denied_report(d, rule, key, rule->for_ns);
 }
 
 /* Addresses of rules, and members of their sets. */
@@ -250,8 +257,10 @@ static int denied_list(const struct list *list, struct report *report)
 	instance_context(&list->instance, &d.ctx);
 	set_live_open(&list->instance, &sets);
 	policy_for_each (&list->policy, rule)
-		if (!ret && is_plain_deny(rule) && (!list->rule || list->rule == rule))
-			ret = rule_report(&d, &sets, rule);
+		if (is_plain_deny(rule) && (!list->rule || list->rule == rule))
+			rule_report(&d, &sets, rule);
+	if (d.sets)
+		ret = member_table_walk(&sets.session.table, d.sets, member_report, &d);
 	set_live_close(&sets);
 	if (d.more)
 		note("%s: %zu more are denied: `rlctl rule list` and `rlctl set list SET` list "

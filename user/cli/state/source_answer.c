@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/privilege.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -57,7 +58,11 @@ int source_answer_read(const struct command *command, const struct instance *ins
 	out->ban_ns = instance_source_ban(instance, addr);
 	policy_for_each (policy, rule)
 		out->asks_known = out->asks_known || rule->match.flags & RL_MATCH_NEW_SOURCE;
-	return out->asks_known ? instance_source_is_known(instance, addr, &out->known) : 0;
+	if (out->asks_known)
+		rc = instance_source_is_known(instance, addr, &out->known);
+	return rc ? fail("%s: reading whether the source is known failed: %s", instance->device,
+			 strerror(-rc))
+		  : 0;
 }
 
 /* ---- as text */
@@ -118,7 +123,8 @@ static void denial_print(const struct source_answer *answer, const struct policy
 	if (!answer->denied)
 		return;
 	rule_words(words, &denial->rule, ctx);
-	printf("%s is denied by '%s'", address, words);
+	printf("%s is denied%s by '%s'", address,
+	       denial->partial ? ", but for what rules before decide," : "", words);
 	if (*denial->member)
 		printf(" (its member %s)", denial->member);
 	left_print(denial->left_ns);
