@@ -49,7 +49,7 @@ int affected_watch(const struct instance *instance, const uint8_t addr[16], bool
 {
 	struct watching w = {.out = out, .by_dest = by_dest};
 	struct watch_options options = {
-		.rate = RATE, .counter_id = RL_WATCH_ANY, .has_prefix = true, .quiet = true};
+		.rate = RATE, .counter_id = RL_WATCH_ANY, .has_prefix = true};
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
 	struct shares_part worst;
 	struct watch *watch;

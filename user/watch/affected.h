@@ -17,6 +17,6 @@ struct affected {
 	uint8_t reason;      /* enum rl_reason */
 };
 
-/* Watches an instance, which is open for writing or shared, for so many seconds. Silent. */
+/* Watches an instance, which is open for writing or shared, for so many seconds. Reports. */
 int affected_watch(const struct instance *instance, const uint8_t addr[16], bool by_dest,
 		   uint32_t seconds, struct affected *out);

@@ -389,18 +389,21 @@ static bool is_near_limit(const struct explanation *e)
 }
 
 /* Packets of the address that is asked about, if one of its limits is nearly used up. */
-static void recent_report(const struct command *command, const struct explanation *e,
-			  const struct ground *ground, const struct question *q,
-			  struct json_object *document)
+static int recent_report(const struct command *command, const struct explanation *e,
+			 const struct ground *ground, const struct question *q,
+			 struct json_object *document)
 {
 	bool by_dest = q->probe.by_dest;
 	const uint8_t *addr = by_dest ? q->probe.dst : q->probe.src;
 	struct affected affected;
 	char text[PREFIX_TEXT_MAX];
+	int rc;
 
-	if (!ground->instance || !reason_rows[e->reason].passes || !is_near_limit(e) ||
-	    !source_watch(command, ground->instance, addr, by_dest, 1, &affected))
-		return;
+	if (!ground->instance || !reason_rows[e->reason].passes || !is_near_limit(e))
+		return 0;
+	rc = source_watch(command, ground->instance, addr, by_dest, 1, &affected);
+	if (rc <= 0)
+		return rc;
 	json_put_number(document, "passed_last_second", affected.passed.sum);
 	json_put_number(document, "dropped_last_second", affected.dropped.sum);
 	prefix_print(text, sizeof(text), affected.addr, affected.len);
@@ -408,6 +411,7 @@ static void recent_report(const struct command *command, const struct explanatio
 		printf("but of the packets %s %s in the last second %" PRIu64
 		       " were dropped, and %" PRIu64 " passed\n",
 		       by_dest ? "to" : "from", text, affected.dropped.sum, affected.passed.sum);
+	return 0;
 }
 
 static int answer(const struct command *command, struct ground *ground, struct question *q,
@@ -434,13 +438,13 @@ static int answer(const struct command *command, struct ground *ground, struct q
 		printf("packet: %s\n", packet);
 	json_put(document, "rules", rules_report(&e, ground, &q->probe));
 	verdict_report(&e, ground, document);
-	recent_report(command, &e, ground, q, document);
-	if (output_json)
+	rc = recent_report(command, &e, ground, q, document);
+	if (!rc && output_json)
 		document_print(command, document);
 	else
 		json_object_put(document);
 	free(e.rules);
-	return 0;
+	return rc;
 }
 
 /* ---- */

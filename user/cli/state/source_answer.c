@@ -29,17 +29,20 @@ static bool may_watch(const struct instance *instance)
 	return privilege_held(PRIVILEGE_BPF) && !eaccess(board, R_OK | W_OK);
 }
 
-bool source_watch(const struct command *command, const struct instance *instance,
-		  const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out)
+int source_watch(const struct command *command, const struct instance *instance,
+		 const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out)
 {
 	struct instance shared;
-	bool watched;
+	int rc;
 
-	if (!may_watch(instance) || instance_open_shared(&command->target, &shared))
-		return false;
-	watched = !affected_watch(&shared, addr, by_dest, seconds, out);
+	if (!may_watch(instance))
+		return 0;
+	rc = instance_open_shared(&command->target, &shared);
+	if (rc)
+		return rc;
+	rc = affected_watch(&shared, addr, by_dest, seconds, out);
 	instance_close(&shared);
-	return watched;
+	return rc ? rc : 1;
 }
 
 int source_answer_read(const struct command *command, const struct instance *instance,
@@ -50,8 +53,11 @@ int source_answer_read(const struct command *command, const struct instance *ins
 
 	if (rc)
 		return rc;
-	out->watched =
-		source_watch(command, instance, addr, ctx->by_dest, out->seconds, &out->affected);
+	rc = source_watch(command, instance, addr, ctx->by_dest, out->seconds, &out->affected);
+	if (rc < 0)
+		return rc;
+	out->watched = rc;
+	rc = 0;
 	out->denied = denial_find(instance, ctx, addr, &out->denial);
 	if (ctx->by_dest)
 		return 0;

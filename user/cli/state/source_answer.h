@@ -17,10 +17,10 @@ struct source_answer {
 	bool asks_known, known; /* the policy asks; the source is known */
 };
 
-/* Watches the target's instance, which is open, for so many seconds. False if this process may not.
- */
-bool source_watch(const struct command *command, const struct instance *instance,
-		  const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out);
+/* Watches the target's instance, which is open, for so many seconds. 1, 0 if this process may not,
+ * or < 0; reports. */
+int source_watch(const struct command *command, const struct instance *instance,
+		 const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out);
 
 /* Watches the target's instance, which is open, if this process may. 0 or < 0; reports. */
 int source_answer_read(const struct command *command, const struct instance *instance,

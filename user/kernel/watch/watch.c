@@ -308,13 +308,12 @@ static int entry_renew(struct watch *watch)
 		return -ENODEV;
 	}
 	if (!until_swap(watch->entry, watch->until_ns, next_ns)) {
-		if (!watch->quiet)
-			fail("%s: stalled for so long that another process took over this watch: start it "
-			     "again",
-			     instance->device);
+		fail("%s: stalled for so long that another process took over this watch: start it "
+		     "again",
+		     instance->device);
 		return -ESTALE;
 	}
-	if (now_ns > watch->until_ns && !watch->quiet)
+	if (now_ns > watch->until_ns)
 		note("%s: stalled for %u s, so samples of that time are lost", instance->device,
 		     (unsigned int)((now_ns - watch->until_ns) / NS_PER_SECOND + 1));
 	watch->until_ns = next_ns;
@@ -374,9 +373,7 @@ static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, 
 	bool enough = false;
 
 	if (ret) {
-		if (!watch->quiet)
-			fail("%s: reading the samples failed: %s", watch->instance->device,
-			     strerror(-ret));
+		fail("%s: reading the samples failed: %s", watch->instance->device, strerror(-ret));
 		return ret;
 	}
 	sampled_sort(&watch->sampled);
