@@ -66,6 +66,7 @@ if capable true 2>/dev/null; then
 2 atach lo => unknown verb 'atach' (did you mean attach?)
 2 deny 192.0.2.1 => unknown verb 'deny': write \`rlctl ban ADDRESS\`
 2 unblock 192.0.2.1 => unknown verb 'unblock': write \`rlctl unban ADDRESS\`
+2 why 192.0.2.1 => unknown verb 'why': write \`rlctl explain ADDRESS [MATCH]\`
 2 rollback => unknown verb 'rollback': write \`rlctl undo\`
 2 stop => unknown verb 'stop': write \`rlctl detach DEV\`
 2 restart => unknown verb 'restart': write \`rlctl apply FILE\`

@@ -85,6 +85,7 @@ static const char *intent_find(const char *word)
 		{" rollback revert ", "undo"},
 		{" log logs history drops ", "events"},
 		{" bans list ", "source list"},
+		{" why ", "explain ADDRESS [MATCH]"},
 		{" report ", "simulate --report FILE"},
 		{" version ", "--version"},
 	};
