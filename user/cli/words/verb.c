@@ -269,7 +269,7 @@ static bool is_address(const char *word)
 int command_resolve(struct command *command)
 {
 	static char *const about_address[] = {"source", "show"};
-	int used, rc;
+	int used = 0, rc;
 
 	command->verb = verb_find(command->words, command->word_count, &used);
 	if (!command->verb && command->word_count == 1 && is_address(command->words[0])) {
