@@ -9,6 +9,7 @@ field() { json "$1 | tostring" <"$TMP/show"; }
 
 # watched ADDRESS FLOOD…: asks about the address while the packets come, and not before the watch has begun.
 watched() {
+	# shellcheck disable=SC2016 # for the inner shell
 	bg sh -c 'exec "$0" "$@" >"$OUT"' "$RLCTL" -n "$(ns B)" -j source show "$1" --seconds 4
 	local pid=$BG_PID
 	sleep 1.5
@@ -68,6 +69,7 @@ test_address() {
 # At egress addresses are destinations.
 test_dest() {
 	rl B attach veth-B --hook egress && printf '%s\n' 'rule 10.77.0.1 icmp limit 1/hour burst 1' | rl B apply -q --hook egress - || return
+	# shellcheck disable=SC2016 # for the inner shell
 	bg sh -c 'exec "$0" "$@" >"$OUT"' "$RLCTL" -n "$(ns B)" -j source show 10.77.0.1 --hook egress --seconds 3
 	local pid=$BG_PID
 	sleep 1 && in_ns A ping -q -c 4 -i 0.1 -W 1 10.77.0.2

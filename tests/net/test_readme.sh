@@ -103,6 +103,14 @@ test_detach() {
 	grep -qF '`sudo rlctl detach eth0`' "$TOP/README.md" && typed 'sudo rlctl detach eth0' && is "$(xdp_program B eth0)" ''
 }
 
+# The memory that README names: fifty megabytes, and four with its options.
+test_memory() {
+	typed 'rlctl attach eth0 --policy web' && between "$(memory)" 48000000 56000000 && typed 'rlctl detach eth0' &&
+		typed "rlctl attach eth0 --policy web $(grep -o -e '--sources 4096[^`]*' "$TOP/README.md")" && between "$(memory)" 3500000 5000000 &&
+		typed 'rlctl detach eth0'
+}
+memory() { rl B status -j | json '.[0] | .memory // .memory_bytes'; }
+
 test_short() { between "$(wc -l <"$TOP/README.md")" 60 145; }
 
 # commands FILE
@@ -125,6 +133,8 @@ t 'a download: all of it' test_download
 t 'strangers: held together, and the download is not' patiently test_strangers
 t 'the columns of top' test_picture
 t 'docs/algorithms.md: the numbers' test_numbers_of_algorithms
+echo 'rule 192.0.2.77 deny' >"$TMP/tree/rules"
 echo '1 udp 192.0.2.10 times=10' | python3 "$TOP/tests/prog/capture.py" >"$TMP/tree/capture.pcap" || exit 1
 commands "$TOP/docs/guide.md"
 t 'README.md: sudo rlctl detach eth0' test_detach
+t 'README.md: the memory of an instance' test_memory
