@@ -80,14 +80,14 @@ test_dest() {
 # `source list` has what rules and sets deny, but not without end.
 test_list() {
 	policy 'set bad' 'rule @bad deny' 'rule 198.51.100.0/24 deny' 'rule 198.51.100.9 tcp deny' 'rule any udp limit 9/second' &&
-		rl B set add bad 192.0.2.1 for 9m && is "$(rl B -j source list --banned | json -c '[.states[] | [.key, .status, .rule, .next_ns != null]]')" \
+		rl B set add bad 192.0.2.1 for 9m && is "$(rl B -j source list --seconds 1 | json -c '[.states[] | [.key, .status, .rule, .next_ns != null]]')" \
 			'[["198.51.100.0/24","denied","198.51.100.0/24 deny",false],["192.0.2.1","denied","@bad deny",true]]' &&
-		is "$(rl B -j source list --limited --seconds 1 | json -c .states)" '[]' &&
-		is "$(rl B -j source list --banned --rule '198.51.100.0/24 deny' | json -c '[.states[].key]')" '["198.51.100.0/24"]' &&
-		is "$(rl B source list --banned 2>&1 | grep -c 'no source')" 0 && seq -f '100.64.%.0f.0/24' 0 250 | rl B set add bad - &&
+		is "$(rl B -j source list --limited --seconds 1 | json -c .states)" '[]' && is "$(rl B -j source list --banned | json -c .states)" '[]' &&
+		is "$(rl B -j source list --seconds 1 --rule '198.51.100.0/24 deny' | json -c '[.states[].key]')" '["198.51.100.0/24"]' &&
+		is "$(rl B source list --seconds 1 2>&1 | grep -c 'no source')" 0 && seq -f '100.64.%.0f.0/24' 0 250 | rl B set add bad - &&
 		seq -f '100.%.0f.0.0/24' 70 240 | rl B set add bad - && seq -f '101.%.0f.0.0/24' 0 250 | rl B set add bad - && seq -f '102.%.0f.0.0/24' 0 250 | rl B set add bad - &&
-		seq -f '103.%.0f.0.0/24' 0 250 | rl B set add bad - && is "$(rl B -j source list --banned 2>/dev/null | json '.states | length')" 1000 &&
-		has ' more are denied' rl B source list --banned
+		seq -f '103.%.0f.0.0/24' 0 250 | rl B set add bad - && is "$(rl B -j source list --seconds 1 2>/dev/null | json '.states | length')" 1000 &&
+		has ' more are denied' rl B source list --seconds 1
 }
 
 # A source that is refused does not read as one that passes because a token came back.

@@ -45,7 +45,7 @@ test_same() {
 	t 'rule get' same rule get 10.77.0.1
 	t 'explain' same explain 10.77.0.1 icmp
 	t 'source show' has '97' member source show 10.77.0.1
-	t 'source list' has '192.0.2.0/24  denied' member source list --banned
+	t 'source list' has 'no source is banned' member source list --banned
 	t 'stats --prometheus' has 'rlctl_passed_packets_total{device="veth-B"' member stats --prometheus
 	t 'apply --check' member apply --check -i veth-B "$TMP/policy"
 }

@@ -314,7 +314,7 @@ static int list_print(const struct command *command, const struct list *list, ui
 	instance_context(&list->instance, &ctx);
 	for (size_t i = 0; i < list->count; i++)
 		entry_report(&report, &list->entries[i], &ctx);
-	rc = list->banned ? denied_list(list, &report) : 0;
+	rc = list->banned && list->limited ? denied_list(list, &report) : 0;
 	empty = !report.records;
 	states = report_end(&report);
 	if (!output_json) {
