@@ -16,7 +16,7 @@ quick_start() {
 refusing() { sed -E "/ per flow|^rule device/!s#limit [^ ]+ burst [^ ]+#$REFUSE#" "policies/$1.policy"; }
 
 port_alarm() { # DPORTS
-	echo "alarm flood when udp dport $1 over 20k/second for 1s until under 5000/second for 2s"
+	echo "alarm ports when udp dport $1 over 20k/second for 1s until under 5000/second for 2s"
 }
 
 port_rules() { # N
