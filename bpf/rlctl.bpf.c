@@ -148,9 +148,9 @@ static __always_inline void stranger_note(struct packet *p)
  * only for one that is not; an alarm may have looked that up already. */
 static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
 {
-	if (counts_alarms && p->proof == PROOF_ESTABLISHED)
-		return !(uses & RL_USE_STRANGERS);
-	return !(uses & RL_USE_STRANGERS) || p->proof >= PROOF_STRANGER;
+	if (!(uses & RL_USE_STRANGERS))
+		return true;
+	return p->proof >= PROOF_STRANGER && !(counts_alarms && p->proof == PROOF_ESTABLISHED);
 }
 
 /* The sets that its addresses are in, and the filters that hold. */

@@ -62,7 +62,7 @@ test_banned() {
 # `rlctl ADDRESS` is the same question.
 test_address() {
 	policy 'rule 198.51.100.1 deny' && is "$(rl B 198.51.100.1 2>&1)" "$(rl B source show 198.51.100.1 2>&1)" &&
-		has 'is denied by' rl B 198.51.100.1 && rl B fd78::1 && has 'invalid address' expect_status 2 rl B 198.51.100.0/24 &&
+		has 'is denied by' rl B 198.51.100.1 && rl B fd78::1 && has 'is a prefix: use an address' expect_status 2 rl B 198.51.100.0/24 &&
 		has 'unknown verb' expect_status 2 rl B 198.51.100.1 198.51.100.2 && has 'unknown verb' expect_status 2 rl B 198.51.100.256
 }
 
@@ -94,8 +94,8 @@ test_list() {
 test_explain() {
 	policy 'rule any udp limit 20/second burst 2' && bg flood A --seconds 20 --rate 200 --src 198.51.100.8 || return
 	local flood=$BG_PID
-	eventually 5 has 'in the last second ' refused_or_not && kill "$flood"
-	is "$(rl B explain 192.0.2.200 udp | grep -c 'last second')" 0
+	eventually 5 has ' within 1 s: ' refused_or_not && kill "$flood"
+	is "$(rl B explain 192.0.2.200 udp | grep -c ' within 1 s')" 0
 }
 refused_or_not() { # asks until the limit has a packet left
 	local said

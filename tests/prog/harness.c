@@ -191,7 +191,7 @@ void harness_policy(struct harness *h, const char *text)
 	if (policy_parse(lines, strlen(lines), &ctx, NULL, &policy, &errors))
 		fail_msg("%u:%u: %s\n%s", errors.first[0].line, errors.first[0].column,
 			 errors.first[0].text, lines);
-	assert_int_equal(instance_policy_write(&h->instance, &policy, true, &source), 0);
+	assert_int_equal(instance_policy_write(&h->instance, &policy, true, &source, NULL), 0);
 	address_give(h);
 	policy_clear(&policy);
 }

@@ -831,7 +831,7 @@ static void read_test(void **state)
 	assert_string_equal(first.alarms[1].comment, "DNS");
 	assert_int_equal(first.count, 4);
 	attack_begins();
-	assert_int_equal(instance_policy_write(&h->instance, &first, true, NULL), 0);
+	assert_int_equal(instance_policy_write(&h->instance, &first, true, NULL, NULL), 0);
 	assert_true(is_on("attack"));
 	assert_int_equal(instance_policy_read(&h->instance, &second), 0);
 	assert_int_equal(policy_diff(&first, &second, NULL, NULL), 0);

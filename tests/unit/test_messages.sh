@@ -78,7 +78,7 @@ if capable true 2>/dev/null; then
 2 help source shw => source: unknown subcommand 'shw' (did you mean show?)
 2 -x => unknown option '-x' (\`rlctl help\` lists the options)
 2 -1 => unknown option '-1' (\`rlctl help\` lists the options)
-2 source forgive -1s -q => invalid address '-1s': use an IPv4 or IPv6 address
+2 source forgive -1s -q => invalid address '-1s': use for example 203.0.113.7 or 2001:db8::1
 2 explain --policy absent 192.0.2.1 udp dport -1 => column 21: "-1" is not a port, a range of ports, a service, or a list of them: write for example 53, 6000-6063, 80,443, or a name of /etc/services
 2 stats --watch -1 => invalid --watch '-1': use a number from 1 to 86400
 2 status --frobnicate => unknown option '--frobnicate' (\`rlctl help\` lists the options)
@@ -144,7 +144,7 @@ if capable true 2>/dev/null; then
 1 explain --policy ./dns 192.0.2.1 => ./dns: No such file or directory
 2 source list --banned --limited => source list: --banned and --limited exclude each other: leave out both for both
 2 source list --banned --seconds 2 => source list: --seconds applies only to limits: leave out --banned
-2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use one address, not a prefix
+2 source forgive 192.0.2.0/24 => '192.0.2.0/24' is a prefix: use an address, or \`rlctl rule list 192.0.2.0/24\`
 2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
 2 suggest x.pcap => suggest: unexpected argument 'x.pcap': write --capture x.pcap, or -i x.pcap for a device
 2 suggest --capture x -i lo => suggest: --capture and -i exclude each other: leave one out

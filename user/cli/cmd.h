@@ -245,9 +245,10 @@ void policies_diff_print(const struct command *command, const struct instance *i
 int try_get(const struct command *command, uint64_t *out_ns);
 
 /* Puts `next` in force on the target's instance, which is open for writing, and restores the
- * previous policy unless confirmed in time. Releases the writers' lock. 0: confirmed. */
+ * previous policy, which *former receives, unless confirmed in time. Releases the writers' lock.
+ * 0: confirmed. */
 int policy_try(const struct target *target, struct instance *instance, struct policy *next,
-	       const struct policy_source *file, uint64_t duration_ns);
+	       const struct policy_source *file, uint64_t duration_ns, struct policy *former);
 
 /* Like instance_attach, and detaches unless confirmed in time. 0: confirmed. */
 int limiter_try(const struct target *target, const struct attach_options *options,
@@ -323,6 +324,11 @@ option_bits options_given(const struct command *command);
  * 0 or EXIT_USAGE.
  */
 int option_prefix_get(const char *option, const char *word, uint8_t addr[16], uint8_t *len);
+
+/* The same of an argument of the verb. */
+int prefix_get(const char *word, uint8_t addr[16], uint8_t *len);
+/* The same of one address. */
+int address_get(const char *word, uint8_t addr[16]);
 
 /* The option's number, 1..max, or `usual` if not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,

@@ -68,7 +68,7 @@ uint32_t conditions_make(const struct rule *rule, const struct condition_bits *b
 /* Most elements of the map `extras` that the rule may take. */
 uint32_t conditions_extras_most(const struct rule *rule);
 
-/* ---- rule_while.c: `while` behind rules, as map entries have it */
+/* ---- rule_while.c: `while` after rules, as map entries have it */
 
 bool rule_has_while(const struct rule *rule);
 
@@ -99,7 +99,7 @@ int sets_check(struct build *b, const struct policy *policy);
 
 /* ---- indexed.c: a prefix with more rules than packets are asked one by one */
 
-/* Makes its index: its rules are element `begin` of the rules array and those behind it, allow
+/* Makes its index: its rules are element `begin` of the rules array and those after it, allow
  * before deny before limits. Refuses rules of which a packet could meet too many. */
 int group_index(struct build *b, const struct rule *first, size_t count, uint32_t begin);
 

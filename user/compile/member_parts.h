@@ -84,7 +84,7 @@ bool slot_is_current(const struct member_table *table, const struct member_slot 
 void slot_read(const union rl_member_page *lines, bool ipv6, uint32_t place,
 	       struct member_slot *out);
 
-/* The next slot that is not free, from *place on, which is moved behind it; false: there is none.
+/* The next slot that is not free, from *place on, which is moved past it; false: there is none.
  */
 bool slot_next(const union rl_member_page *lines, bool ipv6, uint32_t *place,
 	       struct member_slot *out);

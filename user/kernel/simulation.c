@@ -211,7 +211,7 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_
 	if (ret)
 		report_load_error(ret);
 	else
-		ret = instance_policy_write(&s->instance, policy, false, file);
+		ret = instance_policy_write(&s->instance, policy, false, file, NULL);
 	if (!ret)
 		ret = sets_simulate(&s->instance, policy, false);
 	if (ret)
@@ -328,7 +328,7 @@ static int expiry_begin(struct simulation *s, uint64_t now_ns)
 		any |= rule->for_ns != 0;
 	}
 	if (any)
-		ret = instance_policy_write(&s->instance, s->policy, false, s->file);
+		ret = instance_policy_write(&s->instance, s->policy, false, s->file, NULL);
 	s->instance.now_ns = now_ns;
 	return ret ? ret : sets_simulate(&s->instance, s->policy, true);
 }

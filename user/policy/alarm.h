@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Statements `alarm` of a policy, and `while` behind rules: text and model. */
+/* Statements `alarm` of a policy, and `while` after rules: text and model. */
 #pragma once
 
 #include "policy/policy.h"

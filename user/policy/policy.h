@@ -189,6 +189,10 @@ int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint6
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
 		 const struct policy_context *ctx);
 
+/* rule_format() without the time that is left, which changes by itself. */
+void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,
+			 const struct policy_context *ctx);
+
 /* Like both, and the comment behind them: the line that `show` prints. */
 #define STATEMENT_TEXT_MAX (RULE_TEXT_MAX + RL_COMMENT_MAX + 3)
 void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,

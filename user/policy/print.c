@@ -312,6 +312,15 @@ void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct 
 	format(buf, line);
 }
 
+void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,
+			 const struct policy_context *ctx)
+{
+	struct rule lasting = *rule;
+
+	lasting.for_ns = 0;
+	rule_format(buf, &lasting, ctx);
+}
+
 void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		     const struct policy_context *ctx)
 {

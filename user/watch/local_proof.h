@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether a packet is established, how the capture says so, and the sockets that tell. Pure. */
+/* Whether a packet is established, how the capture says so, and the sockets that say so. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -224,13 +224,11 @@ static void one_address_sample(struct page *page, const struct scraped *scraped)
 /* The label leaves out the remaining lifetime, which changes with every scrape. */
 static void rule_label(struct page *page, const struct scraped *scraped, size_t i)
 {
-	struct rule rule = scraped->stats.policy.rules[i];
 	struct policy_context ctx;
 	char words[RULE_TEXT_MAX];
 
 	instance_context(&scraped->instance, &ctx);
-	rule.for_ns = 0;
-	rule_format(words, &rule, &ctx);
+	rule_format_lasting(words, &scraped->stats.policy.rules[i], &ctx);
 	sample_begin(page, scraped);
 	sample_label(page, "rule", words);
 }

@@ -36,7 +36,7 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, bool i
 		return ret;
 	}
 	instance_context(&w->instance, &w->ctx);
-	/* Only while it is young: later it may have been renamed, with bans that were told. */
+	/* Only while it is young: later it may have been renamed, with bans that were reported. */
 	w->waits = w->alarms.read =
 		is_new && clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
 	w->trial_fd = -1;

@@ -126,29 +126,33 @@ struct apply {
 	const struct target *target;
 	const struct policy_file *file;
 	struct guard guard;
-	uint64_t try_ns;  /* 0: no trial */
-	uint64_t drop_ns; /* of a policy that was kept */
-	struct policy current;
+	uint64_t try_ns;      /* 0: no trial */
+	uint64_t drop_ns;     /* of a policy that was kept */
+	struct policy former; /* that was replaced */
 };
 
 static int policy_guard(struct apply *apply, const struct instance *instance,
 			const struct policy *next, const struct policy_context *ctx)
 {
+	struct policy current = {0};
 	struct set_live sets;
 	int rc;
 
 	if (!guard_wanted(&apply->guard) && next->count)
 		return 0;
+	rc = instance_policy_read(instance, &current);
 	set_live_open(instance, &sets);
-	rc = next->count ? 0 : guard_empty(&apply->guard, apply->current.count, apply->file->name);
+	if (!rc && !next->count)
+		rc = guard_empty(&apply->guard, current.count, apply->file->name);
 	if (!rc)
-		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx,
-				    &apply->current, next, &sets.members);
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current, next,
+				    &sets.members);
 	set_live_close(&sets);
+	policy_clear(&current);
 	return rc;
 }
 
-static int policy_put_in_force(const struct apply *apply, struct instance *instance,
+static int policy_put_in_force(struct apply *apply, struct instance *instance,
 			       struct policy *policy)
 {
 	if (apply->command->phase == PHASE_CHECK) {
@@ -158,8 +162,8 @@ static int policy_put_in_force(const struct apply *apply, struct instance *insta
 	}
 	if (apply->try_ns)
 		return policy_try(apply->target, instance, policy, &apply->file->source,
-				  apply->try_ns);
-	return instance_policy_write(instance, policy, true, &apply->file->source);
+				  apply->try_ns, &apply->former);
+	return instance_policy_write(instance, policy, true, &apply->file->source, &apply->former);
 }
 
 /* The time that is left of a rule passes by itself: the same file, applied again, replaces nothing.
@@ -186,17 +190,17 @@ static bool policies_differ(const struct policy *a, const struct policy *b)
 }
 
 /* Keeps the policy that was replaced, unless it is the same. */
-static void current_keep(const struct apply *apply, const struct instance *instance,
-			 const struct policy *next, const struct policy_context *ctx)
+static void former_keep(const struct apply *apply, const struct instance *instance,
+			const struct policy *next, const struct policy_context *ctx)
 {
 	int lock = -1;
 
-	if (apply->command->phase == PHASE_CHECK || !policies_differ(&apply->current, next))
+	if (apply->command->phase == PHASE_CHECK || !policies_differ(&apply->former, next))
 		return;
 	if (apply->try_ns) /* a trial releases the lock */
 		lock = pins_lock(instance->path, false);
 	if (!apply->try_ns || lock >= 0)
-		replaced_keep(instance, &apply->current, ctx, apply->drop_ns);
+		replaced_keep(instance, &apply->former, ctx, apply->drop_ns);
 	if (lock >= 0)
 		close(lock);
 }
@@ -211,11 +215,8 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	if (rc)
 		return rc;
 	policy_clear(policy);
-	policy_clear(&apply->current);
 	instance_context(&instance, &ctx);
 	rc = policy_file_parse(apply->file, &ctx, policy);
-	if (!rc)
-		rc = instance_policy_read(&instance, &apply->current);
 	if (!rc)
 		rc = policy_guard(apply, &instance, policy, &ctx);
 	if (!rc)
@@ -223,7 +224,7 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
 	if (!rc)
-		current_keep(apply, &instance, policy, &ctx);
+		former_keep(apply, &instance, policy, &ctx);
 	if (!rc && apply->command->phase != PHASE_CHECK)
 		surroundings_note(instance.device, &instance.info, policy);
 	instance_close(&instance);
@@ -265,7 +266,7 @@ int policy_file_apply_one(const struct command *command, const struct policy_fil
 			note("%zu rule%s", policy.count, policy.count == 1 ? "" : "s");
 		guard_clear(&apply.guard);
 	}
-	policy_clear(&apply.current);
+	policy_clear(&apply.former);
 	policy_clear(&policy);
 	return rc;
 }

@@ -23,25 +23,6 @@
 
 #define BAN_USUAL "1h"
 
-/* The address or prefix as a rule's, and its text. 0 or EXIT_USAGE; reports. */
-static int prefix_get(const char *verb, const char *word, struct rule *out)
-{
-	char canonical[PREFIX_TEXT_MAX];
-
-	*out = (struct rule){.kind = PREFIX_ADDR};
-	switch (prefix_parse(word, out->addr, &out->len, canonical)) {
-	case WORD_OK:
-		return 0;
-	case WORD_MAPPED:
-		return wrong("%s: '%s' is an IPv4-mapped IPv6 address: write %s", verb, word,
-			     canonical);
-	default:
-		return wrong("%s: invalid address '%s': use for example 203.0.113.7 or "
-			     "2001:db8::/48",
-			     verb, word);
-	}
-}
-
 /* ---- ban */
 
 /* The denial that is there stays if it lasts longer. */
@@ -99,7 +80,7 @@ int cmd_ban(const struct command *command)
 	if (!addresses)
 		return wrong("ban: missing address: `rlctl ban ADDRESS for %s`", duration);
 	for (int i = 0; !rc && i < addresses; i++)
-		rc = prefix_get("ban", command->words[i], &prefix);
+		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
 	for (int i = 0; !rc && i < addresses; i++)
 		rc = ban_one(command, command->words[i], duration);
 	return rc;
@@ -252,12 +233,12 @@ static void unban_report(const struct command *command, const struct unban *unba
 static int unban_one(const struct command *command, struct session *session, const char *address,
 		     struct outcome *outcome)
 {
-	struct rule prefix;
+	struct rule prefix = {.kind = PREFIX_ADDR};
 	struct unban unban = {.session = session,
 			      .prefix = &prefix,
 			      .rules = json_object_new_array(),
 			      .sets = json_object_new_array()};
-	int rc = prefix_get("unban", address, &prefix);
+	int rc = prefix_get(address, prefix.addr, &prefix.len);
 
 	if (!rc)
 		rc = rules_unban(&unban);
@@ -300,7 +281,7 @@ int cmd_unban(const struct command *command)
 	if (!outcomes)
 		out_of_memory();
 	for (int i = 0; !rc && i < command->word_count; i++)
-		rc = prefix_get("unban", command->words[i], &prefix);
+		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
 	if (!rc)
 		rc = targets_change(command, unban_run, outcomes);
 	for (int i = 0; !rc && i < command->word_count; i++) {

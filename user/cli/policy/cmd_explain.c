@@ -3,7 +3,6 @@
  * and changes nothing.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -396,7 +395,6 @@ static int recent_report(const struct command *command, const struct explanation
 	bool by_dest = q->probe.by_dest;
 	const uint8_t *addr = by_dest ? q->probe.dst : q->probe.src;
 	struct affected affected;
-	char text[PREFIX_TEXT_MAX];
 	int rc;
 
 	if (!ground->instance || !reason_rows[e->reason].passes || !is_near_limit(e))
@@ -404,13 +402,9 @@ static int recent_report(const struct command *command, const struct explanation
 	rc = source_watch(command, ground->instance, addr, by_dest, 1, &affected);
 	if (rc <= 0)
 		return rc;
-	json_put_number(document, "passed_last_second", affected.passed.sum);
-	json_put_number(document, "dropped_last_second", affected.dropped.sum);
-	prefix_print(text, sizeof(text), affected.addr, affected.len);
-	if (!output_json && affected.dropped.sum)
-		printf("but of the packets %s %s in the last second %" PRIu64
-		       " were dropped, and %" PRIu64 " passed\n",
-		       by_dest ? "to" : "from", text, affected.dropped.sum, affected.passed.sum);
+	if (affected.dropped.sum)
+		source_packets_report(&affected, 1, ground->policy, ground->ctx,
+				      output_json ? document : NULL);
 	return 0;
 }
 

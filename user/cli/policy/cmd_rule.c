@@ -339,7 +339,7 @@ static int flush(const struct command *command, void *arg)
 	if (!rc)
 		rc = command->phase == PHASE_CHECK
 			     ? trial_refuse(&instance)
-			     : instance_policy_write(&instance, &empty, false, NULL);
+			     : instance_policy_write(&instance, &empty, false, NULL, NULL);
 	if (!rc && command->phase != PHASE_CHECK && current.count) {
 		instance_context(&instance, &ctx);
 		replaced_keep(&instance, &current, &ctx, 0);

@@ -88,7 +88,7 @@ static int next_write(const struct change *change, const struct session *session
 	int rc;
 
 	if (change->command->phase != PHASE_CHECK)
-		return instance_policy_write(&session->instance, next, false, source);
+		return instance_policy_write(&session->instance, next, false, source, NULL);
 	rc = trial_refuse(&session->instance);
 	return rc ? rc : instance_policy_check(&session->instance, next, source);
 }

@@ -25,25 +25,6 @@
 #define REACHED_MAX 128
 #define WHY_MAX     480
 
-static int address_parse(const char *word, uint8_t addr[16])
-{
-	char canonical[PREFIX_TEXT_MAX];
-	uint8_t len = 0;
-
-	switch (prefix_parse(word, addr, &len, canonical)) {
-	case WORD_OK:
-		if (len == 128)
-			return 0;
-		return wrong("'%s' is a prefix: use an address, or `rlctl rule list %s`", word,
-			     word);
-	case WORD_MAPPED:
-		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
-	default:
-		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1",
-			     word);
-	}
-}
-
 /* With several instances, each document names its own. */
 static struct json_object *document_make(const struct command *command,
 					 const struct session *session, const uint8_t addr[16])
@@ -233,7 +214,7 @@ static int get(const struct command *command, void *arg)
 	struct session session;
 	struct set_live sets;
 	struct alarm_live alarms;
-	int rc = address_parse(command->words[0], asked.addr);
+	int rc = address_get(command->words[0], asked.addr);
 
 	(void)arg;
 	if (!rc)

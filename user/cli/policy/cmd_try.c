@@ -264,7 +264,7 @@ int try_get(const struct command *command, uint64_t *out_ns)
 }
 
 int policy_try(const struct target *target, struct instance *instance, struct policy *next,
-	       const struct policy_source *file, uint64_t duration_ns)
+	       const struct policy_source *file, uint64_t duration_ns, struct policy *former)
 {
 	struct supervision a = supervision_init(duration_ns);
 	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
@@ -273,7 +273,7 @@ int policy_try(const struct target *target, struct instance *instance, struct po
 		return rc;
 	rc = watcher_start(&a);
 	if (!rc)
-		rc = instance_policy_write(instance, next, true, file);
+		rc = instance_policy_write(instance, next, true, file, former);
 	trial_unlock(&a.trial);
 	if (!rc && next->set_count)
 		sets_load_new(target);

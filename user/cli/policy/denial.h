@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "kernel/instance/instance.h"
 #include "base/units.h"
+#include "kernel/instance/instance.h"
 #include "policy/policy.h"
 
 /* `ADDRESS deny`, without a condition. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The policies that `apply` and `rule flush` replaced, beside the instance's journal, until the
- * next boot. */
+/* The policies that `apply` and `rule flush` replaced, beside the instance's journal, until it
+ * is detached or the machine restarts. */
 #pragma once
 
 #include <stdint.h>

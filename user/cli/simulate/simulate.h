@@ -97,7 +97,7 @@ void simulate_local_note(const struct simulate_local *local, const struct policy
 
 /* ---- simulate_against.c: --against
  *
- * It tells, as text and as JSON, what two policies do differently to the same packets. */
+ * It says, as text and as JSON, what two policies do differently to the same packets. */
 
 /* The record has two sides. 0 or -1; reports. */
 int simulate_against_print(const struct record *record);

@@ -33,23 +33,6 @@ struct lookup {
 	size_t count;
 };
 
-static int address_get(const char *word, uint8_t addr[16])
-{
-	char canonical[PREFIX_TEXT_MAX];
-	uint8_t len;
-
-	switch (prefix_parse(word, addr, &len, canonical)) {
-	case WORD_OK:
-		return len == 128
-			       ? 0
-			       : wrong("invalid address '%s': use one address, not a prefix", word);
-	case WORD_MAPPED:
-		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
-	default:
-		return wrong("invalid address '%s': use an IPv4 or IPv6 address", word);
-	}
-}
-
 static int lookup_open(const struct command *command, bool write, struct lookup *out)
 {
 	int rc = address_get(command->words[0], out->addr);

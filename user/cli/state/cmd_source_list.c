@@ -195,7 +195,6 @@ struct denied {
 static void denied_report(struct denied *d, const struct rule *rule, const char *key,
 			  uint64_t left_ns)
 {
-	struct rule lasting = *rule;
 	char text[RULE_TEXT_MAX];
 
 	if (d->shown == DENIED_MAX) {
@@ -210,8 +209,7 @@ static void denied_report(struct denied *d, const struct rule *rule, const char 
 	report_text(d->report, NULL, "next in", left_ns ? text : "-");
 	if (left_ns)
 		report_value(d->report, "next_ns", json_object_new_uint64(left_ns));
-	lasting.for_ns = 0;
-	rule_format(text, &lasting, &d->ctx);
+	rule_format_lasting(text, rule, &d->ctx);
 	report_text(d->report, "rule", "rule", text);
 }
 

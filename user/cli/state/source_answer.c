@@ -86,10 +86,10 @@ static void estimate_print(char out[2 * NUMBER_TEXT_MAX + 4], const struct estim
 		 error ? around : "");
 }
 
-static const struct rule *cause_of(const struct source_answer *answer, const struct policy *policy)
+static const struct rule *cause_of(const struct affected *affected, const struct policy *policy)
 {
 	policy_for_each (policy, rule)
-		if (rule->counter_id == answer->affected.counter_id)
+		if (rule->counter_id == affected->counter_id)
 			return rule;
 	return NULL;
 }
@@ -105,16 +105,6 @@ static void left_print(uint64_t left_ns)
 	printf(", for another %s", left);
 }
 
-/* The rule's words, without the time that it has left. */
-static void rule_words(char out[RULE_TEXT_MAX], const struct rule *rule,
-		       const struct policy_context *ctx)
-{
-	struct rule lasting = *rule;
-
-	lasting.for_ns = 0;
-	rule_format(out, &lasting, ctx);
-}
-
 static void denial_print(const struct source_answer *answer, const struct policy_context *ctx,
 			 const char *address)
 {
@@ -128,7 +118,7 @@ static void denial_print(const struct source_answer *answer, const struct policy
 	}
 	if (!answer->denied)
 		return;
-	rule_words(words, &denial->rule, ctx);
+	rule_format_lasting(words, &denial->rule, ctx);
 	printf("%s is denied%s by '%s'", address,
 	       denial->partial ? ", but for what rules before decide," : "", words);
 	if (*denial->member)
@@ -137,28 +127,27 @@ static void denial_print(const struct source_answer *answer, const struct policy
 	putchar('\n');
 }
 
-static void packets_print(const struct source_answer *answer, const struct policy *policy,
-			  const struct policy_context *ctx)
+static void packets_print(const struct affected *affected, uint32_t seconds,
+			  const struct policy *policy, const struct policy_context *ctx)
 {
-	const struct affected *affected = &answer->affected;
 	const char *which = ctx->by_dest ? "to" : "from";
 	char passed[2 * NUMBER_TEXT_MAX + 4], dropped[sizeof(passed)], words[RULE_TEXT_MAX];
 	char sender[PREFIX_TEXT_MAX];
-	const struct rule *rule = cause_of(answer, policy);
+	const struct rule *rule = cause_of(affected, policy);
 	struct estimate all = affected->passed;
 
 	prefix_print(sender, sizeof(sender), affected->addr, affected->len);
 	estimate_merge(&all, &affected->dropped);
 	if (!all.sum) {
-		printf("no packet %s %s within %" PRIu32 " s\n", which, sender, answer->seconds);
+		printf("no packet %s %s within %" PRIu32 " s\n", which, sender, seconds);
 		return;
 	}
 	estimate_print(passed, &affected->passed, &all);
 	estimate_print(dropped, &affected->dropped, &all);
-	printf("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender,
-	       answer->seconds, passed, dropped);
+	printf("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender, seconds,
+	       passed, dropped);
 	if (affected->dropped.sum && rule) {
-		rule_words(words, rule, ctx);
+		rule_format_lasting(words, rule, ctx);
 		printf(" (%s), most by '%s'", reason_rows[affected->reason].text, words);
 	} else if (affected->dropped.sum) {
 		printf(" (%s)", reason_rows[affected->reason].text);
@@ -168,19 +157,19 @@ static void packets_print(const struct source_answer *answer, const struct polic
 
 /* ---- as JSON */
 
-static void packets_put(const struct source_answer *answer, const struct policy *policy,
-			const struct policy_context *ctx, struct json_object *document)
+static void packets_put(const struct affected *affected, uint32_t seconds,
+			const struct policy *policy, const struct policy_context *ctx,
+			struct json_object *document)
 {
 	struct json_object *object = json_object_new_object();
-	const struct affected *affected = &answer->affected;
-	const struct rule *rule = cause_of(answer, policy);
+	const struct rule *rule = cause_of(affected, policy);
 	struct estimate all = affected->passed;
 	bool exact;
 	char words[RULE_TEXT_MAX];
 
 	estimate_merge(&all, &affected->dropped);
 	exact = all.spread <= 0;
-	json_put_number(object, "seconds", answer->seconds);
+	json_put_number(object, "seconds", seconds);
 	json_put_number(object, "passed", affected->passed.sum);
 	json_put_number(object, "passed_error",
 			exact ? 0 : estimate_error(&affected->passed, &all));
@@ -190,10 +179,20 @@ static void packets_put(const struct source_answer *answer, const struct policy 
 	if (affected->dropped.sum)
 		json_put_text(object, "reason", reason_rows[affected->reason].text);
 	if (affected->dropped.sum && rule) {
-		rule_words(words, rule, ctx);
+		rule_format_lasting(words, rule, ctx);
 		json_put_text(object, "rule", words);
 	}
 	json_put(document, "packets", object);
+}
+
+void source_packets_report(const struct affected *affected, uint32_t seconds,
+			   const struct policy *policy, const struct policy_context *ctx,
+			   struct json_object *document)
+{
+	if (document)
+		packets_put(affected, seconds, policy, ctx, document);
+	else
+		packets_print(affected, seconds, policy, ctx);
 }
 
 void source_answer_report(const struct source_answer *answer, const struct policy *policy,
@@ -205,14 +204,15 @@ void source_answer_report(const struct source_answer *answer, const struct polic
 	if (!document) {
 		denial_print(answer, ctx, address);
 		if (answer->watched)
-			packets_print(answer, policy, ctx);
+			source_packets_report(&answer->affected, answer->seconds, policy, ctx,
+					      NULL);
 		if (answer->asks_known)
 			printf("%s is %s\n", address,
 			       answer->known ? "a known source" : "a new source");
 		return;
 	}
 	if (answer->denied) {
-		rule_words(words, &answer->denial.rule, ctx);
+		rule_format_lasting(words, &answer->denial.rule, ctx);
 		json_put_text(document, "denied_by", words);
 		if (*answer->denial.member)
 			json_put_text(document, "member", answer->denial.member);
@@ -222,7 +222,7 @@ void source_answer_report(const struct source_answer *answer, const struct polic
 	if (answer->ban_ns)
 		json_put_number(document, "ban_ns", answer->ban_ns);
 	if (answer->watched)
-		packets_put(answer, policy, ctx, document);
+		source_packets_report(&answer->affected, answer->seconds, policy, ctx, document);
 	if (answer->asks_known)
 		json_put_bool(document, "known", answer->known);
 }

@@ -22,6 +22,11 @@ struct source_answer {
 int source_watch(const struct command *command, const struct instance *instance,
 		 const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out);
 
+/* Prints the line of what was watched, or with -j adds "packets" to the document. */
+void source_packets_report(const struct affected *affected, uint32_t seconds,
+			   const struct policy *policy, const struct policy_context *ctx,
+			   struct json_object *document);
+
 /* Watches the target's instance, which is open, if this process may. 0 or < 0; reports. */
 int source_answer_read(const struct command *command, const struct instance *instance,
 		       const struct policy *policy, const struct policy_context *ctx,

@@ -237,7 +237,7 @@ static void offer_language(struct completion *c)
 
 	context_ask(c, &ctx);
 	names = offer_names(c, line, &ctx);
-	/* @NAME, where the parser takes it: as prefix, and behind src and dst. */
+	/* @NAME, where the parser takes it: as prefix, and after src and dst. */
 	if (!names && (!c->word[0] || c->word[0] == '@'))
 		set_names_offer(&c->command.target, offer_set_word, &offered);
 	for (size_t i = 0; !names && (word = policy_word(i)); i++)

@@ -297,6 +297,31 @@ int option_prefix_get(const char *option, const char *word, uint8_t addr[16], ui
 		     option, word);
 }
 
+int prefix_get(const char *word, uint8_t addr[16], uint8_t *len)
+{
+	char canonical[PREFIX_TEXT_MAX];
+
+	switch (prefix_parse(word, addr, len, canonical)) {
+	case WORD_OK:
+		return 0;
+	case WORD_MAPPED:
+		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
+	default:
+		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1",
+			     word);
+	}
+}
+
+int address_get(const char *word, uint8_t addr[16])
+{
+	uint8_t len;
+	int rc = prefix_get(word, addr, &len);
+
+	if (rc || len == 128)
+		return rc;
+	return wrong("'%s' is a prefix: use an address, or `rlctl rule list %s`", word, word);
+}
+
 option_bits options_given(const struct command *command)
 {
 	option_bits given = 0;

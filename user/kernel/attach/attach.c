@@ -205,7 +205,7 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 	instance.writes = &writes;
 	ret = fq_put(device, info);
 	if (!ret)
-		ret = instance_policy_write(&instance, policy, false, NULL);
+		ret = instance_policy_write(&instance, policy, false, NULL, NULL);
 	if (!ret && !instance_info_read(path, info)) { /* with what the policy needs of it */
 		fail("%s: reading the new instance failed", device);
 		ret = -EIO;

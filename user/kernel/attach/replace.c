@@ -187,7 +187,7 @@ static int shares_renew(struct instance *instance)
 	renewed.info.cpus = online;
 	ret = instance_policy_read(instance, &policy);
 	if (!ret)
-		ret = instance_policy_write(&renewed, &policy, true, NULL);
+		ret = instance_policy_write(&renewed, &policy, true, NULL, NULL);
 	policy_clear(&policy);
 	if (ret)
 		return ret;

@@ -279,7 +279,8 @@ static void report_compile_errors(const struct instance *instance, const struct 
 }
 
 static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const struct policy_source *file, struct compiled *out)
+			  const struct policy_source *file, struct compiled *out,
+			  struct policy *former)
 {
 	struct rl_policy_header header = {0};
 	struct policy current = {0};
@@ -310,18 +311,21 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 		alarms_inherit(next, &current, out);
 		lru_notes(instance, &current, next);
 	}
-	policy_clear(&current);
+	if (!ret && former)
+		*former = current;
+	else
+		policy_clear(&current);
 	return ret;
 }
 
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const struct policy_source *file)
+			  const struct policy_source *file, struct policy *former)
 {
 	struct compiled compiled = {0};
 	int ret = trial_refuse(instance);
 
 	if (!ret)
-		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
+		ret = policy_prepare(instance, next, keep_expiry, file, &compiled, former);
 	if (!ret)
 		ret = compiled_write(instance, &compiled, next);
 	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
@@ -401,7 +405,7 @@ int instance_policy_check(const struct instance *instance, struct policy *next,
 			  const struct policy_source *file)
 {
 	struct compiled compiled = {0};
-	int ret = policy_prepare(instance, next, true, file, &compiled);
+	int ret = policy_prepare(instance, next, true, file, &compiled, NULL);
 
 	if (!ret)
 		ret = program_widen_check(instance, &compiled);

@@ -12,9 +12,10 @@
 #include "rlctl_abi.h"
 
 /* Replaces the policy atomically. On failure the old policy stays in force. `file` names the source
- * of the rules in errors ("FILE:LINE"), NULL for a command line. Reports. */
+ * of the rules in errors ("FILE:LINE"), NULL for a command line. *former, unless it is NULL,
+ * receives the old policy, which the caller clears. Reports. */
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const struct policy_source *file);
+			  const struct policy_source *file, struct policy *former);
 
 /* Checks whether instance_policy_write would succeed. Changes nothing. Reports. */
 int instance_policy_check(const struct instance *instance, struct policy *next,

@@ -159,7 +159,7 @@ static int whole_write(const struct change *change)
 	int ret = whole_read(change->instance, change->prefix, change->next, &whole);
 
 	if (!ret)
-		ret = instance_policy_write(change->instance, &whole, false, NULL);
+		ret = instance_policy_write(change->instance, &whole, false, NULL, NULL);
 	policy_clear(&whole);
 	return ret;
 }

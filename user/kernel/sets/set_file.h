@@ -8,7 +8,7 @@
 #include "policy/member_list.h"
 #include "rlctl_abi.h"
 
-/* ---- set_file.c: reads a file as a whole, and tells whether it has changed since */
+/* ---- set_file.c: reads a file as a whole, and says whether it has changed since */
 
 /* A file as it was: rl_set.file_ns, file_size and file_inode. */
 struct set_stamp {

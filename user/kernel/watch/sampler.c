@@ -139,8 +139,8 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 	while (count < slot->count &&
 	       sampling_is_sure(&sampler->stream, slot->ceiling, most, slot->taken[count].tag))
 		count++;
-	/* So few packets are under the ceiling that none may be. Others were lost, and are not to
-	 * be told of by the next slot. */
+	/* So few packets are under the ceiling that none may be. Others were lost, and the
+	 * next slot does not stand for them. */
 	sampler->carried = !count && packets * slot->ceiling / TAGS < KEEP_MORE ? packets : 0;
 	for (uint32_t i = 0; !ret && i < count; i++)
 		ret = sampled_add(out, &slot->taken[i],
