@@ -49,9 +49,15 @@ void box_narrow_bits(struct box *box, uint64_t care, uint64_t bits)
 
 bool box_meet(const struct box *a, const struct box *b, struct box *out)
 {
+	uint64_t flags = 0;
+
 	if (a->care & b->care & (a->bits ^ b->bits))
 		return false;
 	*out = *a;
+	for (int i = 0; i < 4; i++)
+		flags |= out->tcp_flags.word[i] &= b->tcp_flags.word[i];
+	if (!flags)
+		return false;
 	for (enum dim d = 0; d < DIMS; d++) {
 		box_narrow(out, d, b->first[d], b->last[d]);
 		if (out->first[d] > out->last[d])
@@ -101,6 +107,20 @@ static bool numbers_are_open(struct box *box, const struct box *cut, const struc
 	return false;
 }
 
+/* The same in TCP flags. */
+static bool flags_are_open(struct box *box, const struct box *cut, const struct cover *cover,
+			   size_t from)
+{
+	struct box part = *box;
+	uint64_t left = 0;
+
+	for (int i = 0; i < 4; i++) {
+		left |= part.tcp_flags.word[i] &= ~cut->tcp_flags.word[i];
+		box->tcp_flags.word[i] &= cut->tcp_flags.word[i];
+	}
+	return left && is_open_from(part, cover, from);
+}
+
 static bool bits_are_open(struct box *box, const struct box *cut, const struct cover *cover,
 			  size_t from)
 {
@@ -129,6 +149,7 @@ static bool is_open_from(struct box box, const struct cover *cover, size_t from)
 		if (box_meet(&box, cut, &common))
 			return peer_is_open(&box, cut, cover, i + 1) ||
 			       numbers_are_open(&box, cut, cover, i + 1) ||
+			       flags_are_open(&box, cut, cover, i + 1) ||
 			       bits_are_open(&box, cut, cover, i + 1);
 	}
 	return true;

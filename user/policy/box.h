@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sets of packets as boxes: a range of each field, and flags that are set or not. Whether some
+/* Sets of packets as boxes: one range of each dimension, where struct pset has a list. Whether some
  * boxes cover another. Pure.
  */
 #pragma once
@@ -10,17 +10,16 @@
 
 #include "policy/pset.h"
 
-/* Bits of a packet: its TCP flags, then two for each condition that is neither a number nor a flag
- * (payload, filter): it holds, or its `not` does. A packet of which the condition cannot be known
- * has neither. */
-#define BIT_TCP(flags) ((uint64_t)(flags))
-#define BIT_OPAQUE(n)  (1ull << (8 + 2 * (n)))
-#define OPAQUE_MAX     28
+/* Two bits of a packet for each condition that is neither a number nor a flag (payload, filter): it
+ * holds, or its `not` does. A packet of which the condition cannot be known has neither. */
+#define BIT_OPAQUE(n) (1ull << 2 * (n))
+#define OPAQUE_MAX    28
 
 struct box {
 	u128 peer_first, peer_last;       /* the address that is not looked up */
 	uint32_t first[DIMS], last[DIMS]; /* inclusive; enum dim */
-	uint64_t care, bits;              /* those of `care` are as in `bits` */
+	struct bytes tcp_flags;
+	uint64_t care, bits; /* those of `care` are as in `bits` */
 };
 
 struct boxes {

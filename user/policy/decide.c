@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 
 #include "base/units.h"
@@ -19,7 +18,7 @@
 #include "policy/field.h"
 #include "policy/level.h"
 #include "policy/policy.h"
-#include "policy/rule_boxes.h"
+#include "policy/pset_boxes.h"
 
 #define STEPS_RULE (1u << 18) /* about 10 ms; real policies need a few hundred */
 #define STEPS_ALL  (1u << 23)
@@ -78,9 +77,7 @@ static void unproven_add(struct search *search)
 	box_narrow(&box, DIM_SHAPE, SHAPE_LATER, SHAPE_LATER);
 	search_add(search, &search->before, &box);
 	box = all;
-	box_narrow(&box, DIM_PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	box_narrow(&box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), TH_SYN);
+	bytes_narrow(&box.tcp_flags, SYN_FLAGS, false);
 	search_add(search, &search->before, &box);
 }
 
@@ -122,25 +119,6 @@ static void neither_add(struct search *search)
 		search_add(search, &search->before, &none);
 		search_add(search, &search->before, &both);
 	}
-}
-
-/* Segments that no connection has: without SYN and ACK, and SYNs that push; and of the SYNs those
- * of the other side. */
-static void senseless_add(struct search *search)
-{
-	struct box box = packets_all(search->asked);
-
-	if (!search->asked->flow || search->asked->flow->proto)
-		return;
-	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), 0);
-	search_add(search, &search->before, &box);
-	box = packets_all(search->asked);
-	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_PUSH), TH_SYN | TH_PUSH);
-	search_add(search, &search->before, &box);
-	box = packets_all(search->asked);
-	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK),
-			search->asked->flow->answers ? TH_SYN : TH_SYN | TH_ACK);
-	search_add(search, &search->before, &box);
 }
 
 /* ---- prefixes */
@@ -222,7 +200,7 @@ static bool rule_decides(struct search *search, const struct rule *rule, size_t 
 	bool device = rule->kind == PREFIX_DEVICE, decides = false, exact;
 	struct boxes boxes = {0};
 
-	if (rule_boxes(search->asked, &search->opaques, rule, &boxes, &exact))
+	if (boxes_of_rule(search->asked, &search->opaques, rule, &boxes, &exact))
 		search->error = -ENOMEM;
 	exact = exact && level_of(search, rule) != LEVEL_UNKNOWN;
 	for (size_t i = 0; i < boxes.count; i++) {
@@ -277,7 +255,6 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	neither_add(&search);
 	malformed_add(&search);
 	unproven_add(&search);
-	senseless_add(&search);
 	for (size_t i = 0; i < policy->count; i++) {
 		uint8_t level = search.levels[i];
 

@@ -104,7 +104,7 @@ static void own_settle(struct probe *probe)
 	if (probe->stated & RL_MATCH_ESTABLISHED)
 		pset_narrow(own, DIM_PROVEN, probe->is_established, probe->is_established);
 	if (!(probe->words.match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)))
-		pset_narrow_flags(own, SYN_FLAGS, true);
+		bytes_narrow(&own->tcp_flags, SYN_FLAGS, true);
 }
 
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)

@@ -219,11 +219,11 @@ static void header_narrow(struct pset *set, enum rl_header_flag has)
 	dim_keep(set, DIM_PROTO, &kept);
 }
 
-void pset_narrow_flags(struct pset *set, struct rl_numbers flags, bool negated)
+void bytes_narrow(struct bytes *set, struct rl_numbers bits, bool negated)
 {
 	for (int i = 0; i < 256; i++)
-		if (((i & flags.last) == flags.first) == negated)
-			set->tcp_flags.word[i / 64] &= ~(1ull << i % 64);
+		if (((i & bits.last) == bits.first) == negated)
+			set->word[i / 64] &= ~(1ull << i % 64);
 }
 
 static void end_narrow(struct pset *set, const struct rule *rule, enum rl_match_flag flag)
@@ -245,7 +245,7 @@ static void fact_narrow(struct pset *set, enum rl_match_flag flag, bool negated)
 {
 	switch (flag) {
 	case RL_MATCH_SYN:
-		return pset_narrow_flags(set, SYN_FLAGS, negated);
+		return bytes_narrow(&set->tcp_flags, SYN_FLAGS, negated);
 	case RL_MATCH_FRAGMENT:
 		return pset_narrow(set, DIM_SHAPE, negated ? SHAPE_WHOLE : SHAPE_FIRST,
 				   negated ? SHAPE_WHOLE : SHAPE_LATER);
@@ -256,7 +256,7 @@ static void fact_narrow(struct pset *set, enum rl_match_flag flag, bool negated)
 		if (negated)
 			return;
 		header_narrow(set, RL_HAS_PAYLOAD);
-		pset_narrow_flags(set, SYN_FLAGS, true);
+		bytes_narrow(&set->tcp_flags, SYN_FLAGS, true);
 		return;
 	default:
 		return;
@@ -276,7 +276,7 @@ static void field_narrow(struct pset *set, const struct rule *rule, enum rl_matc
 	case FIELD_FACT:
 		return fact_narrow(set, flag, negated);
 	case FIELD_FLAGS:
-		return pset_narrow_flags(set, rule->extra->number[field->number], negated);
+		return bytes_narrow(&set->tcp_flags, rule->extra->number[field->number], negated);
 	case FIELD_PAYLOAD:
 	case FIELD_FILTER:
 		return;

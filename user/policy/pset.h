@@ -49,6 +49,9 @@ struct bytes {
 	uint64_t word[4];
 };
 
+/* Only those whose bits of `last` are exactly those of `first`, or are not. */
+void bytes_narrow(struct bytes *set, struct rl_numbers bits, bool negated);
+
 /* Members of sets, bytes of the payload, filters and alarms exclude nothing. */
 struct pset {
 	struct ranges dim[DIMS];
@@ -67,9 +70,6 @@ void pset_of_field(const struct rule *rule, enum rl_match_flag flag, struct pset
 
 /* Only the packets with these numbers. */
 void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last);
-
-/* Only those whose TCP flags of `last` are exactly those of `first`, or are not. */
-void pset_narrow_flags(struct pset *set, struct rl_numbers flags, bool negated);
 
 /* SYN without ACK. */
 #define SYN_FLAGS ((struct rl_numbers){.first = 0x02, .last = 0x12})

@@ -25,5 +25,5 @@ void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len);
 
 /* Appends the boxes; *exact: together they are the rule's packets, else more than those. 0 or
  * -ENOMEM. */
-int rule_boxes(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
-	       struct boxes *out, bool *exact);
+int boxes_of_rule(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
+		  struct boxes *out, bool *exact);

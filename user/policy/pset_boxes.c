@@ -2,7 +2,7 @@
 /* A rule's boxes are the product of what it accepts in each field. A rule with more than BOXES_MAX
  * (two long lists of ports) has fewer and larger ones instead.
  */
-#include "policy/rule_boxes.h"
+#include "policy/pset_boxes.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,18 +14,12 @@
 #include "policy/while.h"
 
 #define BOXES_MAX 64
-#define CUBES_MAX 16 /* `not flags` of eight, and `not syn` */
-
-struct cube {
-	uint64_t care, bits;
-};
 
 /* The values that the rule accepts, dimension by dimension. */
 struct accepted {
 	struct pset set;
 	struct stretch peer[STRETCHES_MAX];
-	struct cube cube[CUBES_MAX]; /* of TCP flags */
-	uint32_t peers, cubes;
+	uint32_t peers;
 	struct box all; /* the rest */
 };
 
@@ -43,8 +37,21 @@ void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len)
 	box_narrow_peer(box, stretch.first, stretch.last);
 }
 
-/* The segments that a connection needs: a rule on others does not stop it. A tunnel needs packets
- * as large as these. */
+/* The segments that a connection needs: a rule on others does not stop it. None is without SYN and
+ * ACK, no SYN pushes, and only those of the server come with ACK. */
+static void narrow_segments(const struct flow *flow, struct bytes *flags)
+{
+	const uint8_t syn = TH_SYN, both = TH_SYN | TH_ACK, pushed = TH_SYN | TH_PUSH;
+	const uint8_t others = ~(both | TH_PUSH);
+
+	bytes_narrow(flags, (struct rl_numbers){.first = 0, .last = others}, false);
+	bytes_narrow(flags, (struct rl_numbers){.first = 0, .last = both}, true);
+	bytes_narrow(flags, (struct rl_numbers){.first = pushed, .last = pushed}, true);
+	bytes_narrow(flags, (struct rl_numbers){.first = flow->answers ? syn : both, .last = both},
+		     true);
+}
+
+/* A tunnel needs packets as large as the segments of a connection. */
 static void narrow_flow(const struct asked *asked, struct box *box)
 {
 	const struct flow *flow = asked->flow;
@@ -55,7 +62,7 @@ static void narrow_flow(const struct asked *asked, struct box *box)
 	box_narrow(box, DIM_NUMBER(LENGTH), is_ipv4(asked) ? 40 : 60, UINT32_MAX);
 	box_narrow(box, DIM_NUMBER(TTL), 2, UINT8_MAX);
 	if (!flow->proto)
-		box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
+		narrow_segments(flow, &box->tcp_flags);
 	/* Any port of the client: the next connection uses another one. */
 	if (flow->answers && flow->sport)
 		box_narrow(box, DIM_SPORT, flow->sport, flow->sport);
@@ -73,6 +80,7 @@ struct box packets_all(const struct asked *asked)
 
 	for (enum dim dim = 0; dim < DIMS; dim++)
 		box.last[dim] = dim_last(dim);
+	memset(&box.tcp_flags, 0xff, sizeof(box.tcp_flags));
 	box_narrow(&box, DIM_FAMILY, family, family);
 	box_narrow(&box, DIM_NUMBER(LENGTH), family ? 40 : 20, UINT16_MAX);
 	if (!family)
@@ -207,64 +215,11 @@ static bool accept_addresses(const struct asked *asked, struct accepted *out)
 	return false;
 }
 
-/* ---- TCP flags */
-
-/* Among those that the cube leaves open, the ones whose flags of `mask` are, or are not, `flags`:
- * the first that differs makes a cube. */
-static uint32_t cube_split(struct cube cube, uint8_t mask, uint8_t flags, bool negated,
-			   struct cube out[CUBES_MAX])
-{
-	uint32_t count = 0;
-
-	for (uint8_t left = mask; left; left &= left - 1) {
-		uint8_t bit = left & -left;
-		struct cube other = cube;
-
-		if (negated && !(cube.care & bit && !((cube.bits ^ flags) & bit))) {
-			other.care |= bit;
-			other.bits = (other.bits & ~(uint64_t)bit) | (bit & ~flags);
-			out[count++] = other;
-		}
-		if (cube.care & bit && (cube.bits ^ flags) & bit)
-			return count;
-		cube.care |= bit;
-		cube.bits |= bit & flags;
-	}
-	if (!negated)
-		out[count++] = cube;
-	return count;
-}
-
-static void accept_flags(const struct rule *rule, enum rl_match_flag flag, struct rl_numbers flags,
-			 struct accepted *out)
-{
-	struct cube before[CUBES_MAX];
-	uint32_t count = out->cubes;
-
-	if (!(rule->match.flags & flag))
-		return;
-	memcpy(before, out->cube, sizeof(before));
-	out->cubes = 0;
-	for (uint32_t i = 0; i < count; i++)
-		out->cubes += cube_split(before[i], flags.last, flags.first,
-					 !match_wants(&rule->match, flag), &out->cube[out->cubes]);
-}
-
-static void accept_all_flags(const struct rule *rule, struct accepted *out)
-{
-	out->cube[0] = (struct cube){0};
-	out->cubes = 1;
-	accept_flags(rule, RL_MATCH_SYN, SYN_FLAGS, out);
-	if (rule->match.flags & RL_MATCH_TCP_FLAGS)
-		accept_flags(rule, RL_MATCH_TCP_FLAGS, rule->extra->number[RL_NUMBER_TCP_FLAGS],
-			     out);
-}
-
 /* ---- the product */
 
 static size_t product(const struct accepted *in)
 {
-	size_t boxes = (size_t)in->peers * in->cubes;
+	size_t boxes = in->peers;
 
 	for (enum dim dim = 0; dim < DIMS; dim++)
 		boxes *= in->set.dim[dim].count;
@@ -281,11 +236,6 @@ static bool coarsen(struct accepted *in)
 
 		for (enum dim dim = 1; dim < DIMS; dim++)
 			most = in->set.dim[dim].count > most->count ? &in->set.dim[dim] : most;
-		if (in->cubes > most->count) {
-			in->cube[0] = (struct cube){0};
-			in->cubes = 1;
-			continue;
-		}
 		most->range[0].last = most->range[most->count - 1].last;
 		most->count = 1;
 	}
@@ -296,7 +246,6 @@ static bool coarsen(struct accepted *in)
 static struct box product_at(const struct accepted *in, size_t index)
 {
 	struct box box = in->all;
-	const struct cube *cube;
 
 	for (enum dim dim = 0; dim < DIMS; dim++) {
 		const struct ranges *ranges = &in->set.dim[dim];
@@ -305,14 +254,12 @@ static struct box product_at(const struct accepted *in, size_t index)
 		box_narrow(&box, dim, range->first, range->last);
 		index /= ranges->count;
 	}
-	box_narrow_peer(&box, in->peer[index % in->peers].first, in->peer[index % in->peers].last);
-	cube = &in->cube[index / in->peers];
-	box_narrow_bits(&box, cube->care, cube->bits);
+	box_narrow_peer(&box, in->peer[index].first, in->peer[index].last);
 	return box;
 }
 
-int rule_boxes(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
-	       struct boxes *out, bool *exact)
+int boxes_of_rule(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
+		  struct boxes *out, bool *exact)
 {
 	struct asked every = *asked;
 	struct box packets = packets_all(asked), box;
@@ -326,7 +273,7 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 	*exact = true;
 	if (!accept_addresses(asked, &in))
 		return 0;
-	accept_all_flags(rule, &in);
+	in.all.tcp_flags = in.set.tcp_flags;
 	*exact = narrow_opaque(opaques, rule, RL_MATCH_PAYLOAD, &in.all);
 	if (!accept_sets(asked, opaques, rule, &in.all, exact))
 		return 0;
