@@ -306,7 +306,7 @@ struct {
 	__uint(max_entries, 1); /* at attach, as shared */
 	__type(key, __u32);
 	__type(value, struct rl_batch);
-} leases SEC(".maps");
+} batches SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -15,7 +15,7 @@
  *   windows                      rl_state_key       rl_slots
  *   logs                         rl_state_key       rl_log
  *   shared, shared_chunks        counter_id         rl_shared_state
- *   leases                       counter_id         rl_batch, per CPU
+ *   batches                      counter_id         rl_batch, per CPU
  *   bans, ban_seats              rl_state_key, seat rl_ban, rl_ban_seat
  *   hot                          by hash            rl_hot_set
  *   spilled                      fingerprint        __u64: the word of an rl_hot_slot
@@ -53,7 +53,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 18u
+#define RL_ABI_VERSION 19u
 
 #include "abi/alarms.h"
 #include "abi/fields.h"

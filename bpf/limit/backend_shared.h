@@ -27,7 +27,7 @@ static __always_inline struct rl_batch *batch_find(const struct rl_rule *rule)
 {
 	__u32 counter_id = rule->counter_id;
 
-	return rule->batch ? bpf_map_lookup_elem(&leases, &counter_id) : NULL;
+	return rule->batch ? bpf_map_lookup_elem(&batches, &counter_id) : NULL;
 }
 
 static __always_inline bool batch_covers(const struct rl_rule *rule, const struct rl_batch *batch,
@@ -105,7 +105,7 @@ static __always_inline bool shared_commit(const struct plan *plan)
 static __always_inline bool batch_commit(const struct plan *plan)
 {
 	__u32 counter_id = plan->counter_id;
-	struct rl_batch *batch = bpf_map_lookup_elem(&leases, &counter_id);
+	struct rl_batch *batch = bpf_map_lookup_elem(&batches, &counter_id);
 
 	if (!batch)
 		return false;

@@ -104,8 +104,8 @@ test_several() {
 	rl B attach veth-B --hook xdp --hook ingress --hook egress && before=$(places) || return
 	rl B attach veth-B --replace 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 3 && is "$(places)" "$before" &&
 		rl B attach veth-B --replace --hook ingress 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 1 || return
-	id=$(program) && put_aside egress leases && has 'with that version' expect_status 1 rl B attach veth-B --replace &&
-		is "$(program)" "$id" && put_back egress leases && rl B detach veth-B --hook xdp &&
+	id=$(program) && put_aside egress batches && has 'with that version' expect_status 1 rl B attach veth-B --replace &&
+		is "$(program)" "$id" && put_back egress batches && rl B detach veth-B --hook xdp &&
 		rl B detach veth-B --hook ingress && rl B detach veth-B --hook egress && no_pins
 }
 places() {
@@ -263,7 +263,7 @@ t 'nothing to replace' test_nothing
 t 'a map whose values are larger' test_layout reasons type percpu_array value 24 entries 10
 t 'a map with more elements' test_layout pressure type percpu_array value 8 entries 5
 t 'a map of another type' test_layout pressure type array value 8 entries 4
-t 'a map that is missing' test_layout leases
+t 'a map that is missing' test_layout batches
 t 'an instance that is larger' test_layout instance type array value 4096 entries 1
 t 'a map in a map that is larger' test_layout_slot
 t 'a program that is gone' test_gone

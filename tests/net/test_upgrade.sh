@@ -99,7 +99,7 @@ test_last_unwritable() {
 # ---- other versions
 
 # A version that has one map less than this one.
-without_a_map() { rm "$(ns_pins B)/veth-B-xdp/leases"; }
+without_a_map() { rm "$(ns_pins B)/veth-B-xdp/batches"; }
 
 # A version that noted nothing about its program.
 without_a_note() { rm "$(ns_pins B)/veth-B-xdp/program"; }

@@ -256,7 +256,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
-	bpf_map__set_max_entries(skel->maps.leases, info->slots);
+	bpf_map__set_max_entries(skel->maps.batches, info->slots);
 	counters = counters_value_size(info);
 	skel->rodata->counters_cpus = info->possible_cpus;
 	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);

@@ -20,7 +20,7 @@
 	X(ban_seats)       \
 	X(shared)          \
 	X(shared_chunks)   \
-	X(leases)          \
+	X(batches)         \
 	X(fleet_limits)    \
 	X(fleet_grants)    \
 	X(fleet_session)   \

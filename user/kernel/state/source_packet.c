@@ -132,7 +132,7 @@ static bool batch_covers(const struct search *s, const struct rule *rule, uint64
 	uint32_t counter_id = rule->counter_id;
 	bool covers = false;
 
-	if (batches && !bpf_map_lookup_elem(s->instance->fd.leases, &counter_id, batches))
+	if (batches && !bpf_map_lookup_elem(s->instance->fd.batches, &counter_id, batches))
 		for (int i = 0; i < cpus; i++)
 			covers |= batches[i].limit_id == rule->limit_id &&
 				  batches[i].left >= amount &&
