@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs of rlctl_proof.bpf.c that send answers besides (RL_USE_ANSWERS). Apart, because a
+/* The programs of rlctl_extended.bpf.c that send answers besides (RL_USE_ANSWERS). Apart, because a
  * kernel may refuse a program behind libxdp's dispatcher for no more than having the instructions
  * that change a frame: user/kernel/attach/xdp.c.
  */

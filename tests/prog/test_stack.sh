@@ -14,8 +14,8 @@ fits() { # OBJECT PROGRAM
 
 t 'the program at xdp' fits rlctl rlctl_xdp
 t 'the program at tc' fits rlctl rlctl_tc
-t 'the program at xdp that asks what is established' fits rlctl_proof rlctl_xdp
-t 'the program at tc that does' fits rlctl_proof rlctl_tc
+t 'the program at xdp that asks what is established' fits rlctl_extended rlctl_xdp
+t 'the program at tc that does' fits rlctl_extended rlctl_tc
 t 'the program at xdp that answers' fits rlctl_answers rlctl_xdp
 t 'its companion' fits sent rlctl_sent
 t 'the program at xdp that asks connection tracking' fits rlctl_conntrack rlctl_xdp

@@ -19,7 +19,7 @@ static const struct row {
 	enum object_kind kind;
 } rows[] = {
 	{"build/rlctl.bpf.o", OBJECT_PLAIN},
-	{"build/rlctl_proof.bpf.o", OBJECT_PROOF},
+	{"build/rlctl_extended.bpf.o", OBJECT_EXTENDED},
 	{"build/rlctl_answers.bpf.o", OBJECT_ANSWERS},
 	{"build/rlctl_conntrack.bpf.o", OBJECT_CONNTRACK},
 	{"build/rlctl_conntrack_answers.bpf.o", OBJECT_CONNTRACK_ANSWERS},

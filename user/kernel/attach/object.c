@@ -31,7 +31,7 @@
 #include "rlctl_answers.skel.h"
 #include "rlctl_conntrack.skel.h"
 #include "rlctl_conntrack_answers.skel.h"
-#include "rlctl_proof.skel.h"
+#include "rlctl_extended.skel.h"
 
 #define SETS_MIN    2u    /* one set means that there is no hot table */
 #define ONE_PIECE   2048u /* bytes of MTU that fit one buffer with every driver */
@@ -149,7 +149,7 @@ static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance 
 	_Static_assert(sizeof(*((struct rlctl_bpf *)0)->bss) == sizeof(*((struct other *)0)->bss), \
 		       "the same variables");                                                      \
 	_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct other), "the same maps")
-ASSERT_SAME(rlctl_proof_bpf);
+ASSERT_SAME(rlctl_extended_bpf);
 ASSERT_SAME(rlctl_answers_bpf);
 ASSERT_SAME(rlctl_conntrack_bpf);
 ASSERT_SAME(rlctl_conntrack_answers_bpf);
@@ -167,7 +167,7 @@ static enum object_kind object_choose(const struct rl_instance *info)
 		return OBJECT_PLAIN;
 	if (object_asks_conntrack(info))
 		return answers ? OBJECT_CONNTRACK_ANSWERS : OBJECT_CONNTRACK;
-	return answers ? OBJECT_ANSWERS : OBJECT_PROOF;
+	return answers ? OBJECT_ANSWERS : OBJECT_EXTENDED;
 }
 
 /* The instructions of the filters, which the object has room for. */

@@ -18,8 +18,8 @@
 static const unsigned char plain[] =
 #include "rlctl.gz.h"
 ;
-static const unsigned char proof[] =
-#include "rlctl_proof.gz.h"
+static const unsigned char extended[] =
+#include "rlctl_extended.gz.h"
 ;
 static const unsigned char answers[] =
 #include "rlctl_answers.gz.h"
@@ -43,7 +43,7 @@ struct packed {
 	}
 static const struct packed objects[OBJECT_COUNT] = {
 	[OBJECT_PLAIN] = PACKED(plain),
-	[OBJECT_PROOF] = PACKED(proof),
+	[OBJECT_EXTENDED] = PACKED(extended),
 	[OBJECT_ANSWERS] = PACKED(answers),
 	[OBJECT_CONNTRACK] = PACKED(conntrack),
 	[OBJECT_CONNTRACK_ANSWERS] = PACKED(conntrack_answers),

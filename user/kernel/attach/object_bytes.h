@@ -7,7 +7,7 @@
 /* bpf/rlctl.bpf.c, and each bpf/rlctl_*.bpf.c. */
 enum object_kind {
 	OBJECT_PLAIN,
-	OBJECT_PROOF,
+	OBJECT_EXTENDED,
 	OBJECT_ANSWERS,
 	OBJECT_CONNTRACK,
 	OBJECT_CONNTRACK_ANSWERS,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same programs for policies that use a capability of RL_USE_EXTENDED: who is established.
+/* The same programs for policies that use a capability of RL_USE_EXTENDED.
  * Apart, so that the others pay not an instruction for it.
  */
 #define EXTENDED 1
