@@ -11,7 +11,7 @@
 
 #define STEPS_MAX (1u << 26) /* about a second; real policies need some hundred thousand */
 
-struct search {
+struct meet_search {
 	const struct rule *const *rules;
 	struct region *regions; /* of each limit */
 	uint16_t *group;        /* of its payload, in payload_groups() */
@@ -51,7 +51,7 @@ static bool is_begin(uint32_t event)
 /* ---- where no axis is left */
 
 /* Adds to the chosen limits such of these whose payloads agree. 0, -E2BIG or -EOVERFLOW. */
-static int payloads_choose(struct search *s, const uint16_t *from, size_t count)
+static int payloads_choose(struct meet_search *s, const uint16_t *from, size_t count)
 {
 	size_t before = s->chosen_count;
 	int ret = 0;
@@ -77,7 +77,7 @@ static int payloads_choose(struct search *s, const uint16_t *from, size_t count)
 }
 
 /* Those that state no payload agree with every other, and come first. */
-static int leaf(struct search *s, const uint16_t *limits, size_t count)
+static int leaf(struct meet_search *s, const uint16_t *limits, size_t count)
 {
 	uint16_t *with = calloc(count, sizeof(*with));
 	size_t with_count = 0;
@@ -107,7 +107,7 @@ static int compare_events(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int events_make(struct search *s, enum axis axis, const uint16_t *limits, size_t count,
+static int events_make(struct meet_search *s, enum axis axis, const uint16_t *limits, size_t count,
 		       struct events *out)
 {
 	size_t most = 0;
@@ -150,7 +150,7 @@ static size_t deepest(const struct events *events)
 
 /* The axis on which the fewest limits at most hold one number; those on which all hold the same are
  * taken out of *left. AXES: none is left. */
-static int axis_choose(struct search *s, const uint16_t *limits, size_t count, uint64_t *left,
+static int axis_choose(struct meet_search *s, const uint16_t *limits, size_t count, uint64_t *left,
 		       enum axis *out, size_t *depth)
 {
 	*out = AXES;
@@ -178,7 +178,7 @@ static int axis_choose(struct search *s, const uint16_t *limits, size_t count, u
 /* ---- no more than a packet may meet */
 
 /* Groups of limits whose payloads do not agree with each other: a packet meets one of each. */
-static size_t payload_groups(struct search *s, const uint16_t *limits, size_t count)
+static size_t payload_groups(struct meet_search *s, const uint16_t *limits, size_t count)
 {
 	uint16_t first[RL_GROUP_MAX + 1]; /* of each group */
 	size_t groups = 0, without = 0;
@@ -206,7 +206,8 @@ static size_t payload_groups(struct search *s, const uint16_t *limits, size_t co
 }
 
 /* Moves those that state something of the axis behind the others. Returns how many others. */
-static size_t others_first(const struct search *s, enum axis axis, uint16_t *limits, size_t count)
+static size_t others_first(const struct meet_search *s, enum axis axis, uint16_t *limits,
+			   size_t count)
 {
 	size_t others = 0;
 
@@ -222,7 +223,7 @@ static size_t others_first(const struct search *s, enum axis axis, uint16_t *lim
 
 /* Each limit is counted on one axis, of those on which it does not hold all numbers: a packet meets
  * no more than the most of each axis together. 0: that is few enough; 1: it is not; -ENOMEM. */
-static int most_together(struct search *s, const uint16_t *limits, size_t count, uint64_t left)
+static int most_together(struct meet_search *s, const uint16_t *limits, size_t count, uint64_t left)
 {
 	uint16_t *rest = calloc(count, sizeof(*rest));
 	size_t most = 0;
@@ -250,9 +251,9 @@ static int most_together(struct search *s, const uint16_t *limits, size_t count,
 
 /* ---- the search */
 
-static int search(struct search *s, const uint16_t *limits, size_t count, uint64_t left);
+static int search(struct meet_search *s, const uint16_t *limits, size_t count, uint64_t left);
 
-static int search_at(struct search *s, enum axis axis, uint32_t number, const uint16_t *limits,
+static int search_at(struct meet_search *s, enum axis axis, uint32_t number, const uint16_t *limits,
 		     size_t count, uint64_t left)
 {
 	uint16_t *there = calloc(count, sizeof(*there));
@@ -272,7 +273,7 @@ static int search_at(struct search *s, enum axis axis, uint32_t number, const ui
 
 /* At each number where a span begins before another one ends: the limits of others are among those
  * of one of these. */
-static int search_along(struct search *s, enum axis axis, const uint16_t *limits, size_t count,
+static int search_along(struct meet_search *s, enum axis axis, const uint16_t *limits, size_t count,
 			uint64_t left)
 {
 	struct events events;
@@ -293,7 +294,7 @@ static int search_along(struct search *s, enum axis axis, const uint16_t *limits
 
 /* Counts limits that hold one number on each axis that is not left. 0, -E2BIG with the chosen ones,
  * -EOVERFLOW or -ENOMEM. */
-static int search(struct search *s, const uint16_t *limits, size_t count, uint64_t left)
+static int search(struct meet_search *s, const uint16_t *limits, size_t count, uint64_t left)
 {
 	enum axis axis;
 	size_t depth;
@@ -316,7 +317,7 @@ static int search(struct search *s, const uint16_t *limits, size_t count, uint64
 
 /* ---- */
 
-static void meeting_fill(const struct search *s, struct meeting *met)
+static void meeting_fill(const struct meet_search *s, struct meeting *met)
 {
 	struct region both = s->all, common;
 
@@ -330,7 +331,7 @@ static void meeting_fill(const struct search *s, struct meeting *met)
 }
 
 /* Where the name is among those of the limits; RL_ALARMS_MAX: there are too many. */
-static uint32_t alarm_place(struct search *s, const char *name)
+static uint32_t alarm_place(struct meet_search *s, const char *name)
 {
 	uint32_t at = 0;
 
@@ -341,7 +342,7 @@ static uint32_t alarm_place(struct search *s, const char *name)
 	return at;
 }
 
-static void region_of_limit(struct search *s, const struct rule *rule, struct region *out)
+static void region_of_limit(struct meet_search *s, const struct rule *rule, struct region *out)
 {
 	uint32_t alarm;
 
@@ -353,7 +354,7 @@ static void region_of_limit(struct search *s, const struct rule *rule, struct re
 		region_narrow_while(out, alarm, rule->extra->alarm_not);
 }
 
-static void regions_make(struct search *s, size_t count, bool by_dest)
+static void regions_make(struct meet_search *s, size_t count, bool by_dest)
 {
 	const struct rule *prefix = s->rules[0];
 
@@ -372,14 +373,14 @@ static void regions_make(struct search *s, size_t count, bool by_dest)
 }
 
 /* A bit each. */
-static uint64_t axes_in_use(const struct search *s)
+static uint64_t axes_in_use(const struct meet_search *s)
 {
 	uint64_t all = (1ull << AXES) - 1, alarms = (1u << RL_ALARMS_MAX) - (1u << s->alarm_count);
 
 	return all & ~(alarms << AXIS_ALARMS);
 }
 
-static int search_run(struct search *s, size_t count, bool by_dest)
+static int search_run(struct meet_search *s, size_t count, bool by_dest)
 {
 	uint16_t *limits = calloc(count, sizeof(*limits));
 	int ret = -ENOMEM;
@@ -402,7 +403,7 @@ static int search_run(struct search *s, size_t count, bool by_dest)
 
 int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, struct meeting *met)
 {
-	struct search s = {.rules = rules};
+	struct meet_search s = {.rules = rules};
 	int ret;
 
 	if (count <= RL_GROUP_MAX)

@@ -29,7 +29,7 @@ struct arrival {
 	size_t before; /* number of boxes of search.before that come before it */
 };
 
-struct search {
+struct decide_search {
 	const struct policy *policy;
 	const struct asked *asked;
 	uint8_t *levels; /* of each rule */
@@ -43,7 +43,7 @@ struct search {
 	int error;
 };
 
-static void search_add(struct search *search, struct boxes *boxes, const struct box *box)
+static void search_add(struct decide_search *search, struct boxes *boxes, const struct box *box)
 {
 	if (boxes_add(boxes, box))
 		search->error = -ENOMEM;
@@ -52,7 +52,7 @@ static void search_add(struct search *search, struct boxes *boxes, const struct 
 /* ---- packets that no rule decides on */
 
 /* Packets that are never established. Other rules do not ask. */
-static void unproven_add(struct search *search)
+static void unproven_add(struct decide_search *search)
 {
 	struct box all = packets_all(search->asked), box;
 	unsigned int next = 0;
@@ -83,7 +83,7 @@ static void unproven_add(struct search *search)
 
 /* IPv6 packets that no rule sees: those with mapped addresses, which are malformed, and those with
  * the number of an extension header as protocol, except later fragments. */
-static void malformed_add(struct search *search)
+static void malformed_add(struct decide_search *search)
 {
 	static const uint8_t extensions[] = {
 		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH,
@@ -105,7 +105,7 @@ static void malformed_add(struct search *search)
 
 /* An address is in a set or it is not, and an alarm is on or it is not, while of other conditions
  * neither may hold. */
-static void neither_add(struct search *search)
+static void neither_add(struct decide_search *search)
 {
 	const struct opaques *opaques = &search->opaques;
 
@@ -123,21 +123,21 @@ static void neither_add(struct search *search)
 
 /* ---- prefixes */
 
-static uint8_t level_of(const struct search *search, const struct rule *rule)
+static uint8_t level_of(const struct decide_search *search, const struct rule *rule)
 {
 	return search->levels[rule - search->policy->rules];
 }
 
 /* PREFIX_ADDR: the rule's own, or that of a member of its set. */
-static bool has_prefix(const struct search *search, const struct rule *rule, enum prefix_kind kind,
-		       int len)
+static bool has_prefix(const struct decide_search *search, const struct rule *rule,
+		       enum prefix_kind kind, int len)
 {
 	return kind == PREFIX_ADDR ? level_is(level_of(search, rule), len) : rule->kind == kind;
 }
 
 /* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
-static bool is_open(struct search *search, const struct box *box, size_t before, size_t decided,
-		    unsigned int *steps)
+static bool is_open(struct decide_search *search, const struct box *box, size_t before,
+		    size_t decided, unsigned int *steps)
 {
 	const struct cover cover = {.a = &search->before,
 				    .b = &search->decided,
@@ -149,7 +149,8 @@ static bool is_open(struct search *search, const struct box *box, size_t before,
 }
 
 /* The same for a rule of the device. */
-static bool device_box_is_open(struct search *search, const struct box *box, unsigned int *steps)
+static bool device_box_is_open(struct decide_search *search, const struct box *box,
+			       unsigned int *steps)
 {
 	for (size_t i = 0; i < search->arrival_count; i++) {
 		const struct arrival *arrival = &search->arrivals[i];
@@ -165,7 +166,7 @@ static bool device_box_is_open(struct search *search, const struct box *box, uns
 	return false;
 }
 
-static bool box_decides(struct search *search, const struct box *box, bool device)
+static bool box_decides(struct decide_search *search, const struct box *box, bool device)
 {
 	unsigned int steps = search->left < STEPS_RULE ? search->left : STEPS_RULE;
 	unsigned int given = steps;
@@ -176,7 +177,7 @@ static bool box_decides(struct search *search, const struct box *box, bool devic
 	return open;
 }
 
-static void arrival_add(struct search *search, const struct box *box, size_t before)
+static void arrival_add(struct decide_search *search, const struct box *box, size_t before)
 {
 	size_t capacity = search->arrival_capacity ? 2 * search->arrival_capacity : 64;
 	struct arrival *more = search->arrivals;
@@ -194,7 +195,7 @@ static void arrival_add(struct search *search, const struct box *box, size_t bef
 }
 
 /* Does the rule decide? Appends its boxes to `kept`. */
-static bool rule_decides(struct search *search, const struct rule *rule, size_t before,
+static bool rule_decides(struct decide_search *search, const struct rule *rule, size_t before,
 			 struct boxes *kept)
 {
 	bool device = rule->kind == PREFIX_DEVICE, decides = false, exact;
@@ -218,7 +219,7 @@ static bool rule_decides(struct search *search, const struct rule *rule, size_t 
 }
 
 /* The rules of one prefix with one action; none of them hides packets from another. */
-static void search_action(struct search *search, enum prefix_kind kind, int len,
+static void search_action(struct decide_search *search, enum prefix_kind kind, int len,
 			  enum rl_action action)
 {
 	struct boxes *all = kind == PREFIX_DEVICE ? &search->decided : &search->before;
@@ -236,7 +237,7 @@ static void search_action(struct search *search, enum prefix_kind kind, int len,
 	boxes_clear(&kept);
 }
 
-static void search_prefix(struct search *search, enum prefix_kind kind, int len)
+static void search_prefix(struct decide_search *search, enum prefix_kind kind, int len)
 {
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
 		search_action(search, kind, len, action);
@@ -244,7 +245,8 @@ static void search_prefix(struct search *search, enum prefix_kind kind, int len)
 
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out)
 {
-	struct search search = {.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
+	struct decide_search search = {
+		.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
 	struct box all = packets_all(asked);
 	bool lengths[LEVEL_LONGEST + 1] = {false}; /* of the prefixes that contain the address */
 

@@ -12,10 +12,10 @@
 #include "cli/output/output.h"
 #include "cli/terminal.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/facts.h"
+#include "kernel/instance/attached.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "kernel/state/stats.h"
 
 struct check_row {

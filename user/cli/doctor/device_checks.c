@@ -14,7 +14,7 @@
 #include "kernel/attach/xdp.h"
 #include "kernel/device/device.h"
 #include "kernel/device/uplinks.h"
-#include "kernel/instance/facts.h"
+#include "kernel/instance/attached.h"
 
 /* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
 #define MTU_IN_ONE_PIECE 3498u

@@ -22,7 +22,7 @@
 #include "kernel/instance/pins.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "kernel/sets/set_load.h"
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"

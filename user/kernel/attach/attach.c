@@ -39,7 +39,7 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "policy/policy.h"
 #include "probe.skel.h"
 #include "rlctl.skel.h"

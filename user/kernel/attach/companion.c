@@ -24,7 +24,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "sent.skel.h"
 
 static int companion_note(const struct instance *instance, struct rl_instance *info,

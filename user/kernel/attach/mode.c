@@ -11,7 +11,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/instance.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "policy/policy.h"
 
 int device_link_ask(const char *device, struct device_facts *out)

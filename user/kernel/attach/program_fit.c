@@ -18,7 +18,7 @@
 #include "kernel/attach/object.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/filters.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "kernel/sets/sets.h"
 
 static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)

@@ -31,7 +31,7 @@
 #include "kernel/policy/policy_write.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/peers.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "kernel/state/bans.h"
 #include "policy/policy.h"
 #include "rlctl.skel.h"

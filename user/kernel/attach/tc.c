@@ -28,7 +28,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "rlctl.skel.h"
 
 /* Priorities before those that tc chooses; if one is taken, the nearest free one before it. The
@@ -60,7 +60,7 @@ static uint32_t priority_choose(const struct tc_place *place)
 	return priority;
 }
 
-struct search {
+struct filter_search {
 	uint32_t wanted;  /* a map */
 	uint32_t program; /* if not 0, only the program with this id */
 	bool by_name;     /* only by the filter's name */
@@ -69,7 +69,7 @@ struct search {
 };
 
 /* Is the program with the id in *out ours? As program_uses. */
-static int search_fits(const struct search *search)
+static int search_fits(const struct filter_search *search)
 {
 	uint32_t program = search->out->id;
 	int fd, ret;
@@ -105,7 +105,7 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	const struct nlattr *id =
 		options ? netlink_attribute_in(options, TCA_BPF_ID, sizeof(uint32_t)) : NULL;
 	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
-	struct search *search = arg;
+	struct filter_search *search = arg;
 
 	if (message->nlmsg_type != RTM_NEWTFILTER || !id || !kind ||
 	    strcmp(mnl_attr_get_str(kind), "bpf") != 0)
@@ -117,7 +117,7 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	return search->ret ? MNL_CB_STOP : MNL_CB_OK;
 }
 
-static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
+static int filter_search(int ifindex, enum rl_hook hook, struct filter_search *search)
 {
 	int ret = tc_filters_read(ifindex, hook, filter_match, search);
 
@@ -130,7 +130,7 @@ static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
 
 static int filter_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
 {
-	struct search search = {.wanted = wanted, .out = out};
+	struct filter_search search = {.wanted = wanted, .out = out};
 
 	*out = (struct device_program){0};
 	return filter_search(ifindex, hook, &search);
@@ -169,7 +169,7 @@ uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted
 int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
 			     uint32_t program, struct device_program *out)
 {
-	struct search search = {.program = program, .by_name = !program, .out = out};
+	struct filter_search search = {.program = program, .by_name = !program, .out = out};
 	int ifindex = device_index(device), ret;
 
 	if (ifindex < 0)

@@ -22,7 +22,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 #include "rlctl.skel.h"
 
 #define DISPATCHER     "xdp_dispatcher" /* name of libxdp's dispatcher */

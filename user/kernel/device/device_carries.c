@@ -15,7 +15,7 @@
 #include "kernel/device/netlink.h"
 
 /* The device and those on top of it. */
-struct search {
+struct carrier_search {
 	struct device_stack stack;
 	const uint8_t *addr; /* looked for among their addresses */
 	bool has_addr;
@@ -37,7 +37,7 @@ static int address_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifaddrmsg *msg = mnl_nlmsg_get_payload(message);
 	const struct nlattr *at = netlink_attribute(message, sizeof(*msg), IFA_LOCAL, 4);
-	struct search *search = arg;
+	struct carrier_search *search = arg;
 
 	if (!device_stack_has(&search->stack, (int)msg->ifa_index))
 		return MNL_CB_OK;
@@ -48,7 +48,7 @@ static int address_read(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-static int addresses_read(struct search *search)
+static int addresses_read(struct carrier_search *search)
 {
 	union netlink_request request;
 
@@ -102,7 +102,7 @@ void route_back_find(const struct flow *flow, struct route_back *out)
 
 bool device_carries(int ifindex, const struct flow *flow)
 {
-	struct search search = {.addr = flow->dst};
+	struct carrier_search search = {.addr = flow->dst};
 	struct route_back back;
 
 	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||
@@ -116,7 +116,7 @@ bool device_carries(int ifindex, const struct flow *flow)
 
 bool device_holds(int ifindex, const struct flow *flow)
 {
-	struct search search = {.addr = flow->dst};
+	struct carrier_search search = {.addr = flow->dst};
 	struct route_back back;
 
 	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||

@@ -24,7 +24,7 @@
 #define SOCKETS      "/var/run/wireguard"
 #define WAIT_SECONDS 2
 
-struct search {
+struct tunnel_search {
 	const uint8_t *inside;
 	int len;            /* of the longest prefix that holds it; -1: none does */
 	struct flow peer;   /* the one at hand: its address and port */
@@ -34,7 +34,7 @@ struct search {
 	bool found;
 };
 
-static void prefix_meet(struct search *search, const uint8_t addr[16], int len)
+static void prefix_meet(struct tunnel_search *search, const uint8_t addr[16], int len)
 {
 	if (len <= search->len || !prefix_contains(addr, (uint8_t)len, search->inside))
 		return;
@@ -43,7 +43,8 @@ static void prefix_meet(struct search *search, const uint8_t addr[16], int len)
 	*search->outer = search->peer;
 }
 
-static void endpoint_meet(struct search *search, const void *addr, size_t size, uint16_t port)
+static void endpoint_meet(struct tunnel_search *search, const void *addr, size_t size,
+			  uint16_t port)
 {
 	address_map(addr, size, search->peer.src);
 	search->peer.sport = port;
@@ -52,7 +53,7 @@ static void endpoint_meet(struct search *search, const void *addr, size_t size, 
 
 /* ---- the kernel */
 
-static void endpoint_read(struct search *search, const struct nlattr *at)
+static void endpoint_read(struct tunnel_search *search, const struct nlattr *at)
 {
 	const struct sockaddr_in *four = mnl_attr_get_payload(at);
 	const struct sockaddr_in6 *six = mnl_attr_get_payload(at);
@@ -63,7 +64,7 @@ static void endpoint_read(struct search *search, const struct nlattr *at)
 		endpoint_meet(search, &six->sin6_addr, 16, ntohs(six->sin6_port));
 }
 
-static void allowed_read(struct search *search, const struct nlattr *allowed)
+static void allowed_read(struct tunnel_search *search, const struct nlattr *allowed)
 {
 	const struct nlattr *addr = netlink_attribute_in(allowed, WGALLOWEDIP_A_IPADDR, 4);
 	const struct nlattr *mask = netlink_attribute_in(allowed, WGALLOWEDIP_A_CIDR_MASK, 1);
@@ -78,7 +79,7 @@ static void allowed_read(struct search *search, const struct nlattr *allowed)
 }
 
 /* A peer with many prefixes goes on in the next message, without its endpoint. */
-static void peer_read(struct search *search, const struct nlattr *peer)
+static void peer_read(struct tunnel_search *search, const struct nlattr *peer)
 {
 	const struct nlattr *endpoint =
 		netlink_attribute_in(peer, WGPEER_A_ENDPOINT, sizeof(struct sockaddr_in));
@@ -102,7 +103,7 @@ static int device_read(const struct nlmsghdr *message, void *arg)
 		netlink_attribute(message, sizeof(struct genlmsghdr), WGDEVICE_A_PEERS, 0);
 	const struct nlattr *port = netlink_attribute(message, sizeof(struct genlmsghdr),
 						      WGDEVICE_A_LISTEN_PORT, sizeof(uint16_t));
-	struct search *search = arg;
+	struct tunnel_search *search = arg;
 	const struct nlattr *at;
 
 	if (port)
@@ -116,7 +117,7 @@ static int device_read(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-static bool kernel_ask(int ifindex, struct search *search)
+static bool kernel_ask(int ifindex, struct tunnel_search *search)
 {
 	union netlink_request request;
 	uint16_t family;
@@ -136,7 +137,7 @@ static bool kernel_ask(int ifindex, struct search *search)
 /* ---- a program */
 
 /* "192.0.2.1:51820" or "[2001:db8::1]:51820" */
-static void endpoint_parse(struct search *search, char *text)
+static void endpoint_parse(struct tunnel_search *search, char *text)
 {
 	char *colon = strrchr(text, ':'), *addr = text;
 	uint8_t bytes[16];
@@ -155,7 +156,7 @@ static void endpoint_parse(struct search *search, char *text)
 		endpoint_meet(search, bytes, 16, (uint16_t)port);
 }
 
-static void allowed_parse(struct search *search, char *text)
+static void allowed_parse(struct tunnel_search *search, char *text)
 {
 	char *slash = strchr(text, '/');
 	uint8_t bytes[16], mapped[16];
@@ -174,7 +175,7 @@ static void allowed_parse(struct search *search, char *text)
 }
 
 /* One line, "key=value". */
-static void line_take(struct search *search, char *line)
+static void line_take(struct tunnel_search *search, char *line)
 {
 	char *value = strchr(line, '=');
 	uint64_t port;
@@ -193,7 +194,7 @@ static void line_take(struct search *search, char *line)
 }
 
 /* The answer ends with an empty line, as does the question. */
-static bool answer_take(int fd, struct search *search)
+static bool answer_take(int fd, struct tunnel_search *search)
 {
 	static const char question[] = "get=1\n\n";
 	FILE *file = fdopen(fd, "r");
@@ -219,7 +220,7 @@ static bool answer_take(int fd, struct search *search)
 	return ended;
 }
 
-static bool program_ask(const char *device, struct search *search)
+static bool program_ask(const char *device, struct tunnel_search *search)
 {
 	const struct timeval wait = {.tv_sec = WAIT_SECONDS};
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -244,7 +245,7 @@ bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[1
 			 struct flow *outer)
 {
 	struct flow found = {0};
-	struct search search = {
+	struct tunnel_search search = {
 		.inside = inside, .len = -1, .peer = {.proto = IPPROTO_UDP}, .outer = &found};
 
 	if (!kernel_ask(ifindex, &search) && !program_ask(device, &search))

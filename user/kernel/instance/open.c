@@ -18,7 +18,7 @@
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "kernel/instance/selection.h"
-#include "kernel/report.h"
+#include "kernel/failures.h"
 
 #define NAMES_MAX 512 /* bytes of device names in a message */
 

@@ -21,7 +21,7 @@
 
 #define ANSWERS 4096 /* records whose answer is remembered: many networks share one */
 
-struct answer {
+struct mmdb_lookup {
 	uint32_t offset; /* of the record, and 1 */
 	bool fits;
 };
@@ -31,7 +31,7 @@ struct walk {
 	bool country;
 	const char *items; /* behind "country " or "asn " */
 	struct member_list *list;
-	struct answer answers[ANSWERS];
+	struct mmdb_lookup answers[ANSWERS];
 	uint64_t visits;
 	bool ipv6;        /* the tree is of IPv6 */
 	const char *why;  /* of the end of the walk */
@@ -83,7 +83,7 @@ static bool asn_fits(const struct walk *walk, MMDB_entry_s *entry)
 
 static bool record_fits(struct walk *walk, MMDB_entry_s *entry)
 {
-	struct answer *answer = &walk->answers[entry->offset * 2654435761u >> 20];
+	struct mmdb_lookup *answer = &walk->answers[entry->offset * 2654435761u >> 20];
 
 	if (answer->offset != entry->offset + 1) {
 		answer->offset = entry->offset + 1;

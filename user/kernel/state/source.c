@@ -20,7 +20,7 @@ static uint64_t max_ns(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static struct source_entry *entry_find(struct search *s, const struct rl_state_key *key)
+static struct source_entry *entry_find(struct source_search *s, const struct rl_state_key *key)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
@@ -28,7 +28,7 @@ static struct source_entry *entry_find(struct search *s, const struct rl_state_k
 	return NULL;
 }
 
-static int ban_found(struct search *s, const struct rl_state_key *key, const void *values,
+static int ban_found(struct source_search *s, const struct rl_state_key *key, const void *values,
 		     size_t value_size __attribute__((unused)), int parts __attribute__((unused)))
 {
 	const struct rule *rule = search_rule(s, key->limit_id);
@@ -44,7 +44,7 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 }
 
 /* A cached refusal whose state the LRU has evicted: all that is known until it ends. */
-static int refusal_found(struct search *s, const struct rl_state_key *key, uint64_t word)
+static int refusal_found(struct source_search *s, const struct rl_state_key *key, uint64_t word)
 {
 	uint64_t now = gcra_now(s->ctx.now_ns);
 	struct source_entry entry = {
@@ -68,7 +68,7 @@ static int unconfirmed_or_refusal_found(void *arg, const struct rl_state_key *ke
 }
 
 /* The key of the address under a limit, without ports and protocol. */
-static struct rl_state_key key_made(const struct search *s, const struct rule *rule)
+static struct rl_state_key key_made(const struct source_search *s, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
@@ -77,7 +77,7 @@ static struct rl_state_key key_made(const struct search *s, const struct rule *r
 	return key;
 }
 
-static int hot_walk(struct search *s)
+static int hot_walk(struct source_search *s)
 {
 	struct hot_table table;
 	int ret = hot_open(s->instance, &table);
@@ -116,7 +116,7 @@ static int entry_compare(const void *a, const void *b)
 }
 
 /* A ban of the source from everything holds for each key that its packets count under. */
-static void next_find(struct search *s)
+static void next_find(struct source_search *s)
 {
 	uint64_t source_ns = 0;
 
@@ -135,7 +135,7 @@ static void next_find(struct search *s)
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count)
 {
-	struct search s = {.instance = instance, .policy = policy, .addr = addr};
+	struct source_search s = {.instance = instance, .policy = policy, .addr = addr};
 	int ret;
 
 	search_begin(&s);

@@ -35,7 +35,7 @@ static bool is_shared(const struct source_entry *entry)
 }
 
 /* Clears the state of one entry in every map that may hold it. */
-static int state_forget(struct search *s, const struct hot_table *table,
+static int state_forget(struct source_search *s, const struct hot_table *table,
 			const struct source_entry *entry)
 {
 	struct rl_rule numbers = {0};
@@ -60,7 +60,7 @@ static int state_forget(struct search *s, const struct hot_table *table,
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count)
 {
-	struct search s = {.instance = instance};
+	struct source_search s = {.instance = instance};
 	struct hot_table table = {0};
 	int ret = hot_open(instance, &table);
 

@@ -7,7 +7,7 @@
 
 #include "kernel/state/source_search.h"
 
-static int ban_found(struct search *s, const struct rl_state_key *key, const void *values,
+static int ban_found(struct source_search *s, const struct rl_state_key *key, const void *values,
 		     size_t value_size __attribute__((unused)), int parts __attribute__((unused)))
 {
 	struct source_entry entry = {.key = *key, .rule = search_rule(s, key->limit_id)};
@@ -16,12 +16,12 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 	return entry.ban_ns ? search_add(s, &entry) : 0;
 }
 
-static int bans_find(struct search *s)
+static int bans_find(struct source_search *s)
 {
 	return bans_walk(s, ban_found);
 }
 
-static int limited_find(struct search *s)
+static int limited_find(struct source_search *s)
 {
 	int ret = states_walk(s);
 
@@ -33,9 +33,9 @@ static int limited_find(struct search *s)
 }
 
 static int list_read(const struct instance *instance, const struct policy *policy,
-		     int (*find)(struct search *), struct source_entry **out, size_t *count)
+		     int (*find)(struct source_search *), struct source_entry **out, size_t *count)
 {
-	struct search s = {.instance = instance, .policy = policy, .spent = true};
+	struct source_search s = {.instance = instance, .policy = policy, .spent = true};
 	int ret;
 
 	search_begin(&s);

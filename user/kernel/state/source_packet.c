@@ -43,7 +43,8 @@ struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *
 }
 
 /* Looks up the key in the limit's LRU map. */
-static int state_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int state_lookup(struct source_search *s, const struct rule *rule,
+			const struct rl_state_key *key)
 {
 	int parts = search_parts(s), fd, ret = 0;
 	size_t size = sizeof(struct rl_state);
@@ -65,7 +66,8 @@ static int state_lookup(struct search *s, const struct rule *rule, const struct 
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int limit_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int limit_lookup(struct source_search *s, const struct rule *rule,
+			const struct rl_state_key *key)
 {
 	struct rl_rule numbers = search_numbers(s, rule);
 	struct hot_table table;
@@ -86,7 +88,7 @@ static int limit_lookup(struct search *s, const struct rule *rule, const struct 
 }
 
 /* Remaining time of the ban of the key or of its source, whichever is longer. */
-static uint64_t ban_lookup(const struct search *s, const struct rl_state_key *key)
+static uint64_t ban_lookup(const struct source_search *s, const struct rl_state_key *key)
 {
 	struct rl_state_key source = {0};
 	uint64_t until = ban_until(s->instance, key), until_source;
@@ -102,7 +104,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 			   const struct rule *rule, const struct rl_sample *packet,
 			   struct source_entry *out)
 {
-	struct search s = {.instance = instance, .policy = policy};
+	struct source_search s = {.instance = instance, .policy = policy};
 	int ret = 0;
 
 	search_begin(&s);
@@ -125,7 +127,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 #define BATCH_NS 8000000u /* as in bpf/limit/backend_shared.h */
 
 /* Does a CPU hold enough of the bucket for the packet (bpf/limit/backend_shared.h)? */
-static bool batch_covers(const struct search *s, const struct rule *rule, uint64_t amount)
+static bool batch_covers(const struct source_search *s, const struct rule *rule, uint64_t amount)
 {
 	int cpus = (int)s->ctx.possible_cpus;
 	struct rl_batch *batches = calloc(cpus, sizeof(*batches));
@@ -149,7 +151,8 @@ static bool is_in_slot(const struct rule *rule)
 }
 
 /* The state that all keys of a rule share. */
-static int shared_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int shared_lookup(struct source_search *s, const struct rule *rule,
+			 const struct rl_state_key *key)
 {
 	struct slot_maps maps = slot_states(s->instance);
 	struct rl_shared_state value;
@@ -163,7 +166,7 @@ static int shared_lookup(struct search *s, const struct rule *rule, const struct
 }
 
 /* A key without a state has a fresh one. */
-static int fresh_add(struct search *s, const struct rl_state_key *key)
+static int fresh_add(struct source_search *s, const struct rl_state_key *key)
 {
 	size_t size = RL_LOG_SIZE(s->instance->info.log_depth) + sizeof(struct rl_slots);
 	void *fresh = calloc(1, size);
@@ -173,7 +176,8 @@ static int fresh_add(struct search *s, const struct rl_state_key *key)
 	return ret;
 }
 
-static int key_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int key_look(struct source_search *s, const struct rule *rule,
+		    const struct rl_state_key *key)
 {
 	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
 	int ret;
@@ -192,7 +196,7 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 			const struct rule *rule, const struct rl_sample *packet,
 			struct limit_look *out)
 {
-	struct search s = {.instance = instance, .policy = policy, .bytes = packet->bytes};
+	struct source_search s = {.instance = instance, .policy = policy, .bytes = packet->bytes};
 	struct rl_state_key key;
 	uint64_t until;
 	int ret;
@@ -226,7 +230,7 @@ static bool is_ripe(const struct instance *instance, uint64_t word)
 
 static int known_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
-	const struct search *s = arg;
+	const struct source_search *s = arg;
 
 	(void)key;
 	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
@@ -234,7 +238,7 @@ static int known_found(void *arg, const struct rl_state_key *key, const struct r
 	return is_ripe(s->instance, slot->word);
 }
 
-static int hot_source_is_known(struct search *s, const struct rl_state_key *key)
+static int hot_source_is_known(struct source_search *s, const struct rl_state_key *key)
 {
 	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
 	struct hot_table table;
@@ -249,7 +253,7 @@ static int hot_source_is_known(struct search *s, const struct rl_state_key *key)
 
 int instance_source_is_known(const struct instance *instance, const uint8_t source[16], bool *known)
 {
-	struct search s = {.instance = instance};
+	struct source_search s = {.instance = instance};
 	struct rl_state_key key = {0};
 	struct rl_state *states;
 	int ret;
@@ -275,7 +279,7 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 
 uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16])
 {
-	struct search s = {.instance = instance};
+	struct source_search s = {.instance = instance};
 	struct rl_state_key key = {0};
 	uint64_t until;
 

@@ -16,7 +16,7 @@
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 
-void search_begin(struct search *s)
+void search_begin(struct source_search *s)
 {
 	struct rl_policy_header header;
 
@@ -33,7 +33,7 @@ static int id_compare(const void *a, const void *b)
 	return x->limit_id < y->limit_id ? -1 : x->limit_id > y->limit_id;
 }
 
-int search_index(struct search *s)
+int search_index(struct source_search *s)
 {
 	size_t n = 0;
 
@@ -46,14 +46,14 @@ int search_index(struct search *s)
 	return 0;
 }
 
-void search_end(struct search *s)
+void search_end(struct source_search *s)
 {
 	free(s->by_id);
 	s->by_id = NULL;
 }
 
 /* Grows at powers of two. */
-int search_add(struct search *s, const struct source_entry *entry)
+int search_add(struct source_search *s, const struct source_entry *entry)
 {
 	struct source_entry *more = s->entries;
 
@@ -66,7 +66,7 @@ int search_add(struct search *s, const struct source_entry *entry)
 	return 0;
 }
 
-const struct rule *search_rule(const struct search *s, uint32_t limit_id)
+const struct rule *search_rule(const struct source_search *s, uint32_t limit_id)
 {
 	const struct search_id wanted = {.limit_id = limit_id}, *found;
 
@@ -82,7 +82,8 @@ const struct rule *search_rule(const struct search *s, uint32_t limit_id)
 	return NULL;
 }
 
-bool search_covers(const struct search *s, const struct rl_state_key *key, const struct rule *rule)
+bool search_covers(const struct source_search *s, const struct rl_state_key *key,
+		   const struct rule *rule)
 {
 	uint32_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
 
@@ -93,7 +94,7 @@ bool search_covers(const struct search *s, const struct rl_state_key *key, const
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
 
-struct rl_rule search_numbers(const struct search *s, const struct rule *rule)
+struct rl_rule search_numbers(const struct source_search *s, const struct rule *rule)
 {
 	struct rl_rule numbers = {.limit_id = rule->limit_id,
 				  .counter_id = rule->counter_id,
@@ -106,7 +107,7 @@ struct rl_rule search_numbers(const struct search *s, const struct rule *rule)
 }
 
 /* As bpf/limit/limiter.h and bpf/rlctl.bpf.c ask for bans. */
-uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+uint64_t search_ban_ns(const struct source_search *s, const struct rl_state_key *key,
 		       const struct rl_ban *ban)
 {
 	const struct rule *rule = search_rule(s, key->limit_id);
@@ -123,7 +124,7 @@ static bool is_fresh(const char *value, size_t size)
 /* Sums the allowances of the CPUs that hold a share; the wait is the shortest one. CPUs that were
  * never online have fresh states too but no share, so only as many fresh states count as CPUs
  * remain. */
-static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
+static struct allowance allowance_sum(const struct source_search *s, const struct rule *rule,
 				      const char *values, size_t value_size, int parts)
 {
 	struct allowance sum = {.wait_ns = UINT64_MAX};
@@ -146,7 +147,7 @@ static struct allowance allowance_sum(const struct search *s, const struct rule 
 }
 
 /* Where each CPU has a state, one is enough. */
-static bool any_admits(const struct search *s, const struct rule *rule, const char *values,
+static bool any_admits(const struct source_search *s, const struct rule *rule, const char *values,
 		       size_t value_size, int parts)
 {
 	struct rl_rule numbers = search_numbers(s, rule);
@@ -159,7 +160,7 @@ static bool any_admits(const struct search *s, const struct rule *rule, const ch
 	return false;
 }
 
-int search_state(struct search *s, const struct rl_state_key *key, const void *values,
+int search_state(struct source_search *s, const struct rl_state_key *key, const void *values,
 		 size_t value_size, int parts)
 {
 	const struct rule *rule = search_rule(s, key->limit_id);
@@ -174,7 +175,7 @@ int search_state(struct search *s, const struct rl_state_key *key, const void *v
 	return search_add(s, &entry);
 }
 
-int search_parts(const struct search *s)
+int search_parts(const struct source_search *s)
 {
 	return s->ctx.share ? (int)s->ctx.possible_cpus : 1;
 }
@@ -188,7 +189,7 @@ int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_sl
 
 int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
-	struct search *s = arg;
+	struct source_search *s = arg;
 	struct source_entry entry = {
 		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
 	struct rl_rule numbers;

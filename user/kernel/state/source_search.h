@@ -18,7 +18,7 @@ struct search_id {
 	const struct rule *rule;
 };
 
-struct search {
+struct source_search {
 	const struct instance *instance;
 	const struct policy *policy;
 	bool source_bans;           /* the policy bans sources from everything */
@@ -33,39 +33,40 @@ struct search {
 };
 
 /* Fills the context; the instance is set. */
-void search_begin(struct search *s);
+void search_begin(struct source_search *s);
 
 /* Makes search_rule() fast, for a search that asks for many rules. Free it with search_end(). */
-int search_index(struct search *s);
-void search_end(struct search *s);
+int search_index(struct source_search *s);
+void search_end(struct source_search *s);
 
-int search_add(struct search *s, const struct source_entry *entry);
+int search_add(struct source_search *s, const struct source_entry *entry);
 
 /* The rule of the policy with that id, or NULL. */
-const struct rule *search_rule(const struct search *s, uint32_t limit_id);
+const struct rule *search_rule(const struct source_search *s, uint32_t limit_id);
 
 /* Does a state's key (bpf/limit/key.h) count packets of the address? A key per rule counts all
  * packets.
  */
-bool search_covers(const struct search *s, const struct rl_state_key *key, const struct rule *rule);
+bool search_covers(const struct source_search *s, const struct rl_state_key *key,
+		   const struct rule *rule);
 
 /* The rule as the data path uses it. */
-struct rl_rule search_numbers(const struct search *s, const struct rule *rule);
+struct rl_rule search_numbers(const struct source_search *s, const struct rule *rule);
 
 /* Values per key: one for each possible CPU, or one in total. */
-int search_parts(const struct search *s);
+int search_parts(const struct source_search *s);
 
 /* The map that holds the states of a limit: a descriptor, or a negative errno. */
 int search_map_open(const struct instance *instance, const struct rule *rule);
 
 /* Time left of a ban, 0 if it is not in force: it is over, or its rule was removed or bans no more.
  */
-uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+uint64_t search_ban_ns(const struct source_search *s, const struct rl_state_key *key,
 		       const struct rl_ban *ban);
 
 /* Each adds a state that was found; the last two are of the hot table: a bucket, and an unconfirmed
  * key. */
-int search_state(struct search *s, const struct rl_state_key *key, const void *values,
+int search_state(struct source_search *s, const struct rl_state_key *key, const void *values,
 		 size_t value_size, int parts);
 int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
 int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
@@ -73,12 +74,12 @@ int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct r
 /* ---- walks through the maps that hold states and bans by their keys; the hot table holds none */
 
 /* The values of one key, `parts` of them. 0 to continue. */
-typedef int walk_fn(struct search *s, const struct rl_state_key *key, const void *values,
+typedef int walk_fn(struct source_search *s, const struct rl_state_key *key, const void *values,
 		    size_t value_size, int parts);
 
 /* search_state() for each state in a hash map. */
-int states_walk(struct search *s);
+int states_walk(struct source_search *s);
 /* search_state() for each state of a rule. */
-int shared_walk(struct search *s);
+int shared_walk(struct source_search *s);
 /* Each ban, also those that are over; its value is a struct rl_ban. */
-int bans_walk(struct search *s, walk_fn *found);
+int bans_walk(struct source_search *s, walk_fn *found);

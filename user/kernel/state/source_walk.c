@@ -18,7 +18,7 @@
 #define CHUNK 4096u
 
 /* Calls `found` for every entry of a hash map; shorter keys are zero-padded to rl_state_key. */
-static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size, int parts,
+static int map_walk(struct source_search *s, int fd, size_t key_size, size_t value_size, int parts,
 		    walk_fn *found)
 {
 	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
@@ -45,7 +45,8 @@ static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size
 }
 
 /* A map that may not be there; fd: as it was opened. */
-static int opened_walk(struct search *s, int fd, size_t value_size, int parts, walk_fn *found)
+static int opened_walk(struct source_search *s, int fd, size_t value_size, int parts,
+		       walk_fn *found)
 {
 	int ret;
 
@@ -56,7 +57,7 @@ static int opened_walk(struct search *s, int fd, size_t value_size, int parts, w
 	return ret;
 }
 
-int states_walk(struct search *s)
+int states_walk(struct source_search *s)
 {
 	const struct {
 		enum policy_map map;
@@ -76,13 +77,13 @@ int states_walk(struct search *s)
 	return ret;
 }
 
-int bans_walk(struct search *s, walk_fn *found)
+int bans_walk(struct source_search *s, walk_fn *found)
 {
 	return opened_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
 			   sizeof(struct rl_ban), 1, found);
 }
 
-int shared_walk(struct search *s)
+int shared_walk(struct source_search *s)
 {
 	struct rl_shared_state value;
 	struct slot_maps maps = slot_states(s->instance);

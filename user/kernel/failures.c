@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Error messages that several files share. */
 
-#include "kernel/report.h"
+#include "kernel/failures.h"
 
 #include <errno.h>
 #include <string.h>

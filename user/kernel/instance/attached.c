@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists the programs on a device. */
 
-#include "kernel/instance/facts.h"
+#include "kernel/instance/attached.h"
 
 #include <errno.h>
 #include <stdio.h>
