@@ -152,8 +152,10 @@ test_forgiven() {
 # ---- changes
 
 test_apply() {
-	rl B rule add 10.99.0.0/16 deny && soon '.event == "apply" and (.text | contains("1 added"))' &&
-		rl B apply "$TMP/policy" -y && soon '.event == "apply" and (.text | contains("1 removed"))'
+	rl B rule add 10.99.0.0/16 deny && soon '.event == "apply" and .rule == "10.99.0.0/16 deny" and .prefix == "10.99.0.0/16" and
+			.user == "root" and .text == "rule added by root: 10.99.0.0/16 deny"' &&
+		rl B apply "$TMP/policy" -y && soon '.event == "apply" and (.text | startswith("rule removed by root: 10.99.0.0/16"))' &&
+		sleep 1 && is "$(grep -c '"apply"' "$TMP/events")" 2
 }
 
 # Members are none of the policy.
@@ -163,6 +165,17 @@ test_set_full() {
 	expect_fail rl B set add few 192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 && COUNT=1 sent --src 192.0.2.1 &&
 		soon '.event == "set-full" and .set == "few" and (.text | contains("2 not added"))' && sleep 0.3 &&
 		is "$(grep -c '"apply"' "$TMP/events")" "$before"
+}
+
+# A ban by a set is an event: who, which members. All that come at once are one.
+test_members() {
+	rl B set del few 192.0.2.1 && soon '.event == "set-del" and .set == "few" and .user == "root" and .count == 1 and
+			.members == ["192.0.2.1"] and .text == "192.0.2.1 deleted from set few by root"' &&
+		rl B set add few 192.0.2.9 for 1h && soon '.event == "set-add" and .members == ["192.0.2.9"] and .text == "192.0.2.9 added to set few by root"' &&
+		rl B set flush few && soon '.event == "set-del" and .count == 3 and .members == [] and .text == "3 members deleted from set few by root"' &&
+		expect_fail rl B set add few 192.0.2.9 192.0.2.10 192.0.2.11 192.0.2.12 &&
+		soon '.event == "set-add" and .count == 3 and .members == ["192.0.2.9", "192.0.2.10", "192.0.2.11"]' &&
+		rl B set flush few && sleep 0.3 && is "$(grep -c '"set-add"' "$TMP/events")" 3
 }
 
 test_trial() {
@@ -211,6 +224,64 @@ test_past() {
 		json '(map(.time) | . == sort) and (map(select(.event == "ban-begin")) | length > 1000 and length < 1500)' <<<"$all"
 }
 
+# The options leave some of it.
+test_only() {
+	local all
+	json 'length > 3 and (map(.event) | unique) == ["drops-begin", "drops-end"]' <<<"$(past --only drops)" &&
+		json '(map(.event) | unique) == ["apply", "attach", "trial-undone"]' <<<"$(past --only changes)" &&
+		json 'map(.event) == ["set-full"]' <<<"$(past --only set-full)" && all=$(past --only drops,alarm-on) &&
+		json --argjson all "$all" '. == $all[-2:]' <<<"$(past --only drops,alarm-on --count 2)" &&
+		json --argjson all "$all" '. == ($all | map(select(.time >= $all[2].time)))' \
+			<<<"$(past --only drops,alarm-on --since "$(jq -r '.[2].time' <<<"$all")")" &&
+		json 'map(.event) | . == ["lost"] or . == []' <<<"$(past --since 1ms)" && json 'length > 1000' <<<"$(past --since 1h)" || return
+	has "use drops, alarms" expect_status 2 rl B events --only drop && has 'such as 2h' expect_status 2 rl B events --since yesterday &&
+		has 'about the past' expect_status 2 rl B events --follow --since 1h && has 'add --follow' expect_status 2 rl B events --keep /tmp &&
+		has 'the whole path' expect_status 2 rl B events --follow --keep here &&
+		has 'No such file' expect_status 1 rl B events --follow --keep "$TMP/none/here"
+}
+
+# Only so many, and only those, come to the reader; all come to the journal.
+test_next() {
+	rl B events --follow -j --only sets --count 2 >"$TMP/next" &
+	sleep 1
+	rl B rule add 10.97.0.0/16 deny && rl B set add few 192.0.2.77 && rl B rule del 10.97.0.0/16 deny && rl B set del few 192.0.2.77 && wait $! &&
+		json -s 'map(.event) == ["set-add", "set-del"]' <"$TMP/next"
+}
+
+# A folder on a disk takes what is in memory, and what comes: also what commands write, and the bans apart. After a
+# boot nothing is in memory, and a follower finds it again; without one, nothing is shown of another boot.
+test_kept() {
+	local run
+	run=$(journals) && past_lines >"$TMP/before" && mkdir "$TMP/kept" && kept_start && past_lines >"$TMP/now" &&
+		is "$(stat -c %a "$TMP/kept"/veth-B-xdp)" 600 && cmp "$TMP/before" "$TMP/now" && is "$(cd "$run" && compgen -G '*-xdp*' | grep -cv '[.]lock$\|[.]was.$')" 0 || return
+	rl B rule add 10.96.0.0/16 deny && rl B set add few 192.0.2.66 && soon_past '.[-1].event == "set-add" and .[-2].prefix == "10.96.0.0/16"' &&
+		grep -q 10.96.0.0 "$TMP/kept/veth-B-xdp" && grep -q 192.0.2.66 "$TMP/kept/veth-B-xdp.bans" && ! grep -q '"event":"ban-begin"' "$TMP/kept/veth-B-xdp" || return
+	kept_stop && rl B set del few 192.0.2.66 && past_lines >"$TMP/before" && grep -q set-del "$TMP/before" &&
+		rm "$run/kept" && json 'map(.event) | index("set-del") | not' <<<"$(past)" &&
+		kept_start && past_lines >"$TMP/now" && cmp "$TMP/before" "$TMP/now" && rl B rule del 10.96.0.0/16 deny && kept_stop
+}
+kept_start() {
+	bg rl B events --follow --keep "$TMP/kept" -q
+	KEEPER=$BG_PID && eventually 5 test -e "$(journals)/kept" && sleep 0.3
+}
+kept_stop() { kill "$KEEPER" && eventually 5 gone "$KEEPER"; }
+past_lines() { rl B events -j | grep -v '"event":"\(ban-begin\|lost\)"'; } # but those that the maps show now
+soon_past() { eventually 5 past_is "$1"; }
+past_is() { past_lines | json -s "$1"; }
+
+# A full disk loses nothing: events go to memory, and no line is cut.
+test_kept_full() {
+	local run
+	run=$(journals) && mkdir "$TMP/small" && mount -t tmpfs -o size=16k none "$TMP/small" && rm "$run/kept" && ln -s "$TMP/small" "$run/kept" || return
+	for i in {1..60}; do rl B set add few "192.0.2.$i" -q; rl B set del few "192.0.2.$i" -q; done 2>/dev/null
+	json '[map(select(.event == "set-add" and (.members[0] // "" | startswith("192.0.2.")))) | .[].members[0]] | .[-60:] == [range(1; 61) | "192.0.2.\(.)"]' <<<"$(past)" &&
+		is "$(tail -qc 1 "$TMP/small"/* | tr -d '\n')" '' && [[ -s $run/veth-B-xdp.bans ]]
+	local status=$?
+	ln -sfn "$TMP/kept" "$run/kept" && umount -l "$TMP/small"
+	return "$status"
+}
+
+journals() { compgen -G "/run/rlctl/$(basename "$(ns_pins B)")-*"; }
 journal() { echo "/run/rlctl/$(basename "$(ns_pins B)")"-*/veth-B-xdp"$1"; }
 
 turned() { compgen -G "/run/rlctl/$(basename "$(ns_pins B)")-*/veth-B-xdp.old"; }
@@ -294,6 +365,7 @@ t 'a ban' test_ban
 t 'a ban that is forgiven' test_forgiven
 t 'apply' test_apply
 t 'a full set' test_set_full
+t 'members of a set' test_members
 t 'a single packet tells nothing' test_single
 t 'a trial that is undone' test_trial
 t 'a fleet' test_fleet
@@ -302,7 +374,11 @@ t 'malformed packets end' test_malformed_end
 t 'drops by the rule of an alarm end' test_alarm_drops_end
 t 'a flood of bans is counted' test_flood
 t 'the past' test_past
+t 'some of the past' test_only
+t 'the next events' test_next
 t 'the journal' test_journal
+t 'a journal that is kept' test_kept
+t 'a journal on a full disk' test_kept_full
 t 'a journal that cannot be written' test_read_only
 t 'of another namespace' test_of_other_namespace
 t 'of another device' test_of_other_device

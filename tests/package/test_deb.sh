@@ -35,7 +35,7 @@ test_install() {
 test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
 		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
-		rlctl-events@veth0.service rlctl-sets.timer rlctl-boot.service
+		rlctl-events@veth0.service rlctl-events.service rlctl-sets.timer rlctl-boot.service
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -46,7 +46,8 @@ test_security() {
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-sets.service &&
-		in_root systemd-analyze security --offline=true --threshold=24 rlctl-events@veth0.service
+		in_root systemd-analyze security --offline=true --threshold=24 rlctl-events@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=21 rlctl-events.service
 }
 
 # Without the policy nothing is attached.
@@ -247,6 +248,13 @@ told() {
 	installed -q rule add -i veth-B "192.0.2.$((RANDOM % 256))" deny && sleep 0.3 && in_root grep -qF -- "$1" /run/rlctl.log
 }
 
+# The package starts it. Its folder takes what was in memory, and what comes.
+test_memory() {
+	is "$(in_root systemctl is-active rlctl-events)" active && installed -q rule add -i veth-B 192.0.2.99 deny &&
+		eventually 10 in_root grep -q '"prefix":"192.0.2.99"' /var/lib/rlctl/events/veth-B-xdp &&
+		is "$(in_root stat -c '%a %U' /var/lib/rlctl/events)" '700 root' && [[ $(installed events --only apply --count 1) == *'rule added by root: 192.0.2.99 deny'* ]]
+}
+
 # By the unit and by hand: all in this network namespace, not in another. Configuration stays.
 test_remove() {
 	in_root systemctl enable "$EGRESS" && rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
@@ -254,7 +262,7 @@ test_remove() {
 		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy -a -d /var/lib/rlctl &&
 		sets_rest
 }
-sets_rest() { is "$(in_root systemctl is-active rlctl-sets.timer rlctl-sets.service rlctl-crowdsec.service | sort -u)" inactive; }
+sets_rest() { is "$(in_root systemctl is-active rlctl-sets.timer rlctl-sets.service rlctl-crowdsec.service rlctl-events.service | sort -u)" inactive; }
 
 # The links that `systemctl enable` made are removed too, the administrator's policy stays: nothing else is
 # left.
@@ -295,6 +303,7 @@ t 'the unit goes and comes with its device' test_device
 ! installed help exporter >"$TMP/help" 2>&1 || t 'the exporter runs' test_exporter
 t 'the fleet agent runs' test_fleet
 t 'programs for events run' test_events
+t 'events are kept' test_memory
 t 'remove detaches, and keeps the configuration' test_remove
 t 'purge leaves only what it did not bring' test_purge
 halt

@@ -72,6 +72,8 @@ struct policy_file;
 	X(RULE, "rule", 0, "RULE", "only packets decided by this quoted rule")                     \
 	X(WRITE, "write", 'w', "FILE", "write a capture; - is standard output")                    \
 	X(FOLLOW, "follow", 0, NULL, "go on and print what happens, as it happens")                \
+	X(ONLY, "only", 0, "EVENTS", "only these events, such as drops,alarms")                    \
+	X(KEEP, "keep", 0, "DIR", "keep events in this folder, beyond a reboot")                   \
 	X(EXEC, "exec", 0, "PROGRAM", "run this for each event, which it reads as JSON")           \
 	X(USER, "user", 0, "USER", "who runs the program, as NAME or NAME:GROUP")                  \
 	X(EXEC_MAX, "exec-max", 0, "N", "programs that run at once; default 4")                    \
@@ -144,7 +146,7 @@ enum device_word { DEVICE_NO, DEVICE_MAY, DEVICE_MUST };
 struct option_text {
 	enum option_id option;
 	const char *text;
-	const char *argument; /* the first of the option's choices; NULL: all of them */
+	const char *argument; /* of its choices the first, or another word; NULL: as it is */
 };
 
 struct verb {

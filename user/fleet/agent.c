@@ -55,7 +55,9 @@ void agent_shared_begin(struct agent *a)
 	note("%s: fleet %s at %s, as %s: %u member%s", a->instance->device, a->options->fleet,
 	     a->link.server, a->options->node, a->pace.members, a->pace.members == 1 ? "" : "s");
 	agent_limits_write(a, fleet_now_ns());
-	instance_change_tell(a->instance, CHANGE_FLEET_JOINED, a->pace.members, a->options->fleet);
+	instance_change_tell(a->instance, (struct instance_change){.kind = CHANGE_FLEET_JOINED,
+								   .number = a->pace.members,
+								   .name = a->options->fleet});
 }
 
 /* Below `most`; xorshift64 by G. Marsaglia. Keeps members that start or fail together out of step.
@@ -79,7 +81,9 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 		a->session.lost++;
 		fail("%s: fleet %s: %s; enforcing 1/%u of each limit alone until Redis is back",
 		     a->instance->device, a->options->fleet, why, a->pace.members);
-		instance_change_tell(a->instance, CHANGE_FLEET_LOST, 0, a->options->fleet);
+		instance_change_tell(a->instance,
+				     (struct instance_change){.kind = CHANGE_FLEET_LOST,
+							      .name = a->options->fleet});
 	} else if (!a->was_shared && a->backoff_ns == 2 * RETRY_LEAST_NS) {
 		fail("%s: fleet %s: %s; retrying", a->instance->device, a->options->fleet, why);
 	}
@@ -356,7 +360,9 @@ static void agent_end(struct agent *a)
 	bool left = a->session.leave;
 
 	if (a->session.shared)
-		instance_change_tell(a->instance, CHANGE_FLEET_LOST, 0, a->options->fleet);
+		instance_change_tell(a->instance,
+				     (struct instance_change){.kind = CHANGE_FLEET_LOST,
+							      .name = a->options->fleet});
 	a->session.shared = 0;
 	agent_limits_write(a, fleet_now_ns());
 	fleet_clear(a->instance, left);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "rlctl_abi.h"
 
 /* Prefixes that are words of the language. */
@@ -188,6 +189,9 @@ int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint6
 /* rule_print without the word "rule". */
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
 		 const struct policy_context *ctx);
+
+/* Its first word: an address or prefix, @SET, any or device. */
+void rule_prefix_print(char buf[PREFIX_TEXT_MAX], const struct rule *rule);
 
 /* rule_format() without the time that is left, which changes by itself. */
 void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,

@@ -271,16 +271,24 @@ static void put_while(struct writer *w, const struct rule *rule)
 		put(w, " while %s%s", off ? "not " : "", name);
 }
 
+_Static_assert(PREFIX_TEXT_MAX > RL_SET_NAME_MAX + 1, "room for @NAME");
+
+void rule_prefix_print(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
+{
+	if (rule->kind == PREFIX_ADDR)
+		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
+	else
+		snprintf(buf, PREFIX_TEXT_MAX, "%s%s",
+			 rule->kind == PREFIX_SET ? "@" : prefix_words[rule->kind], rule->set);
+}
+
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
 {
 	struct writer w = {.buf = buf, .size = size};
+	char prefix[PREFIX_TEXT_MAX];
 
-	if (rule->kind == PREFIX_ADDR)
-		put_prefix(&w, "rule ", rule->addr, rule->len);
-	else if (rule->kind == PREFIX_SET)
-		put(&w, "rule @%s", rule->set);
-	else
-		put(&w, "rule %s", prefix_words[rule->kind]);
+	rule_prefix_print(prefix, rule);
+	put(&w, "rule %s", prefix);
 	put_match(&w, rule);
 	if (rule->action < RL_ACTION_COUNT)
 		put(&w, " %s", action_words[rule->action]);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
@@ -21,6 +22,8 @@
 	X(BAN_END, "ban-end")           \
 	X(DROPS_BEGIN, "drops-begin")   \
 	X(DROPS_END, "drops-end")       \
+	X(SET_ADD, "set-add")           \
+	X(SET_DEL, "set-del")           \
 	X(SET_FULL, "set-full")         \
 	X(FLEET_JOINED, "fleet-joined") \
 	X(FLEET_LOST, "fleet-lost")     \
@@ -33,6 +36,9 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 
 #define EVENT_KEY_MAX  192  /* bytes of a key as text, with the NUL */
 #define EVENT_TEXT_MAX 1024 /* of the line for people; a longer one is cut */
+
+#define EVENT_USER_MAX 33
+#define EVENT_MEMBERS  5
 
 #define EVENT_SOURCES  5 /* the heaviest that are told */
 #define EVENT_COMMON   3 /* values that are told of each feature */
@@ -79,13 +85,16 @@ struct event {
 	char rule[RULE_TEXT_MAX]; /* without the word `rule` */
 	char reason[16];          /* why packets are dropped, where it is no rule */
 	char key[EVENT_KEY_MAX];
-	uint64_t until_ns; /* CLOCK_REALTIME; of a ban */
+	char prefix[PREFIX_TEXT_MAX]; /* of the rules that were changed, if it is one prefix */
+	char user[EVENT_USER_MAX];    /* who gave the command */
+	char members[EVENT_MEMBERS][PREFIX_TEXT_MAX]; /* of a set, the first */
+	uint64_t until_ns;                            /* CLOCK_REALTIME; of a ban */
 	bool has_rate;
 	struct rl_amount rate; /* a second */
 	uint8_t rate_unit;     /* enum rl_unit, of an alarm: the other one is not known */
 	bool has_dropped;
 	struct rl_amount dropped;      /* since the drops began */
-	uint64_t count;                /* EVENT_LOST: events that were not told */
+	uint64_t count;                /* of events that were not told, or of members */
 	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
 	struct event_excerpt excerpt;

@@ -166,6 +166,16 @@ static void put_lost(struct json_object *object, const struct event *event)
 	json_put(object, "of", of);
 }
 
+static void put_members(struct json_object *object, const struct event *event)
+{
+	struct json_object *members = json_object_new_array();
+
+	for (int i = 0; i < EVENT_MEMBERS && *event->members[i]; i++)
+		json_append(members, json_object_new_string(event->members[i]));
+	json_put_number(object, "count", event->count);
+	json_put(object, "members", members);
+}
+
 struct json_object *event_json(const struct event *event)
 {
 	struct json_object *object = json_object_new_object();
@@ -179,6 +189,10 @@ struct json_object *event_json(const struct event *event)
 	put_text(object, "rule", event->rule);
 	put_text(object, "reason", event->reason);
 	put_text(object, "key", event->key);
+	put_text(object, "prefix", event->prefix);
+	put_text(object, "user", event->user);
+	if (event->kind == EVENT_SET_ADD || event->kind == EVENT_SET_DEL)
+		put_members(object, event);
 	if (event->until_ns)
 		put_time(object, "until", event->until_ns);
 	if (event->has_rate)

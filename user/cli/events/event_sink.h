@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cli/cmd.h"
+#include "cli/events/event_filter.h"
 #include "kernel/instance/instance.h"
 #include "watch/event.h"
 
@@ -27,16 +28,34 @@ struct event_sink {
 
 /* ---- follows instances: those that are there, and those that come */
 
-/* Passes every event to the sinks until a signal, or until nobody reads standard output. 0, or < 0
- * after a report. */
-int events_follow(const struct target *target, const struct event_sink *sinks, size_t count);
+/* Passes the events that the filter takes to the sinks until a signal, or until nobody reads
+ * standard output. The journal gets all of them. 0, or < 0 after a report. */
+int events_follow(const struct target *target, const struct event_filter *filter,
+		  const struct event_sink *sinks, size_t count);
 
 /* ---- the past as far as it is known */
 
-/* Passes to the sink the events in the journals and what the maps show now: since when an
- * instance is attached, which alarms are on, which bans are in force. In the order of time. 0, or
- * < 0 after a report. */
-int events_past(const struct target *target, const struct event_sink *sink);
+/* Passes to the sink those that the filter takes of the events in the journals and what the maps
+ * show now: since when an instance is attached, which alarms are on, which bans are in force. In
+ * the order of time. 0, or < 0 after a report. */
+int events_past(const struct target *target, const struct event_filter *filter,
+		const struct event_sink *sink);
+
+/* The same as a list in the order of time, for a report: to be freed by past_clear(). */
+struct past_event {
+	struct json_object *object;
+	uint64_t time_ns;
+	size_t number; /* in the order in which they were found */
+};
+
+struct past {
+	struct past_event *items;
+	size_t count, room;
+	size_t journal; /* the first ones, which are of journals */
+};
+
+int past_read(const struct target *target, const struct event_filter *filter, struct past *out);
+void past_clear(struct past *past);
 
 /* ---- the receiver of events that --exec names: a program that is run for each of them */
 

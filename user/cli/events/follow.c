@@ -21,8 +21,7 @@
 
 struct follower {
 	const struct target *target;
-	const struct event_sink *sinks;
-	size_t sink_count;
+	struct receivers receivers;
 	struct watched *list;
 	bool begun; /* the first round is over: what comes now is new */
 	bool waits; /* it was said that nothing is attached */
@@ -73,8 +72,7 @@ static void instance_add(struct follower *f, const char *path, const char *devic
 
 	if (watched_open(path, device, hook, f->begun, &w))
 		return;
-	w->sinks = f->sinks;
-	w->sink_count = f->sink_count;
+	w->receivers = &f->receivers;
 	w->seen = true;
 	w->next = f->list;
 	f->list = w;
@@ -138,8 +136,11 @@ static int one_round(struct follower *f)
 	if (!ret)
 		ret = instances_poll(f);
 	f->begun = true;
-	for (size_t i = 0; !ret && i < f->sink_count; i++)
-		ret = f->sinks[i].turn ? f->sinks[i].turn(f->sinks[i].arg) : 0;
+	for (size_t i = 0; !ret && i < f->receivers.count; i++) {
+		const struct event_sink *sink = &f->receivers.sinks[i];
+
+		ret = sink->turn ? sink->turn(sink->arg) : 0;
+	}
 	return ret;
 }
 
@@ -156,16 +157,20 @@ static bool wait_ends(int signals)
 	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
 }
 
-int events_follow(const struct target *target, const struct event_sink *sinks, size_t count)
+int events_follow(const struct target *target, const struct event_filter *filter,
+		  const struct event_sink *sinks, size_t count)
 {
-	struct follower f = {.target = target, .sinks = sinks, .sink_count = count};
+	struct follower f = {
+		.target = target,
+		.receivers = {
+			.filter = filter, .sinks = sinks, .count = count, .left = filter->count}};
 	int signals = signals_open(), ret = 0;
 
 	if (signals < 0)
 		return fail("events: %s", strerror(errno));
 	do
 		ret = one_round(&f);
-	while (!ret && !wait_ends(signals));
+	while (!ret && f.receivers.left && !wait_ends(signals));
 	while (f.list) {
 		struct watched *w = f.list;
 		int rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where journals are, and how they are written. */
+/* How journals are written. */
 #include "cli/events/journal.h"
 
 #include <errno.h>
@@ -11,16 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/text.h"
-#include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/events/journal_place.h"
-#include "cli/output/output.h"
-#include "kernel/instance/change.h"
 #include "watch/event.h"
 
 /* ---- files */
+
+/* Where an event may be written, the better place first. */
+static const struct place {
+	int (*open)(const char *pins, const char *ending, int flags);
+	int (*path)(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);
+	off_t max, bans_max; /* bytes of a file */
+} places[] = {
+	{journal_kept_open, journal_kept_path, JOURNAL_KEPT_MAX, JOURNAL_KEPT_BANS_MAX},
+	{journal_open, journal_path, JOURNAL_MAX, JOURNAL_MAX},
+};
 
 int journal_lock(const char *pins)
 {
@@ -35,8 +40,7 @@ int journal_lock(const char *pins)
 	return fd;
 }
 
-/* Is there a follower that writes it? */
-static bool is_followed(const char *pins)
+bool journal_is_followed(const char *pins)
 {
 	int fd = journal_open(pins, ".lock", O_RDWR);
 	bool followed = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
@@ -46,113 +50,74 @@ static bool is_followed(const char *pins)
 	return followed;
 }
 
-/* Under the lock of the file itself, so that of two that find it full one does it. */
-static void journal_turn(const char *pins, int fd)
+const char *journal_ending(enum event_kind kind)
 {
-	char path[JOURNAL_PATH_MAX], old[JOURNAL_PATH_MAX];
+	switch (kind) {
+	case EVENT_BAN_BEGIN:
+	case EVENT_BAN_END:
+	case EVENT_SET_ADD:
+	case EVENT_SET_DEL:
+		return JOURNAL_BANS;
+	default:
+		return "";
+	}
+}
+
+/* Under the lock of the file itself, so that of two that find it full one does it. */
+static void file_turn(const struct place *place, const char *pins, const char *ending, int fd)
+{
+	char path[JOURNAL_PATH_MAX], old[JOURNAL_PATH_MAX], old_ending[16];
 	struct stat opened, named;
 
-	if (flock(fd, LOCK_EX | LOCK_NB) || journal_path(pins, "", path) ||
-	    journal_path(pins, ".old", old))
+	snprintf(old_ending, sizeof(old_ending), "%s" JOURNAL_OLD, ending);
+	if (flock(fd, LOCK_EX | LOCK_NB) || place->path(pins, ending, path) ||
+	    place->path(pins, old_ending, old))
 		return;
 	if (!fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino)
 		rename(path, old);
 }
 
-/* One write() for each event: those of several processes do not mix. */
-void journal_append(const char *pins, const char *line)
+/* One write() for each event: those of several processes do not mix. One that a full disk has cut
+ * off is taken back, unless another one follows it. */
+static bool file_append(int fd, const char *text, size_t len)
 {
-	int fd = journal_open(pins, "", O_WRONLY | O_APPEND | O_CREAT);
+	ssize_t written = write(fd, text, len);
+	off_t end = written > 0 ? lseek(fd, 0, SEEK_CUR) : -1;
 	struct stat st;
-	char *text = NULL;
-	int len = fd < 0 ? -1 : asprintf(&text, "%s\n", line);
 
-	if (len > 0 && len <= EVENT_JSON_MAX && write(fd, text, (size_t)len) == len &&
-	    !fstat(fd, &st) && st.st_size > JOURNAL_MAX)
-		journal_turn(pins, fd);
-	if (len >= 0)
-		free(text);
-	if (fd >= 0)
-		close(fd);
+	if (written == (ssize_t)len)
+		return true;
+	if (end >= written && !fstat(fd, &st) && st.st_size == end && ftruncate(fd, end - written))
+		return false;
+	return false;
 }
 
-/* ---- the changes of this process */
-
-static const enum event_kind kinds[] = {
-	[CHANGE_ATTACHED] = EVENT_ATTACH,
-	[CHANGE_DETACHED] = EVENT_DETACH,
-	[CHANGE_POLICY] = EVENT_APPLY,
-	[CHANGE_RULES] = EVENT_APPLY,
-	[CHANGE_TRIAL_UNDONE] = EVENT_TRIAL_UNDONE,
-	[CHANGE_SET_FULL] = EVENT_SET_FULL,
-	[CHANGE_FLEET_JOINED] = EVENT_FLEET_JOINED,
-	[CHANGE_FLEET_LOST] = EVENT_FLEET_LOST,
-};
-
-static void text_put(const struct instance_change *change, struct event *event)
+static bool place_append(const struct place *place, const char *pins, const char *ending,
+			 const char *text, size_t len)
 {
-	const char *name = change->name ? change->name : "";
-	char number[NUMBER_TEXT_MAX];
+	int fd = place->open(pins, ending, O_WRONLY | O_APPEND | O_CREAT);
+	struct stat st;
+	bool done;
 
-	number_print(number, change->number);
-	switch (change->kind) {
-	case CHANGE_ATTACHED:
-	case CHANGE_POLICY:
-		snprintf(event->text, EVENT_TEXT_MAX, "%s%s rule%s",
-			 change->kind == CHANGE_ATTACHED ? "attached, with " : "", number,
-			 change->number == 1 ? "" : "s");
-		break;
-	case CHANGE_RULES:
-		snprintf(event->text, EVENT_TEXT_MAX,
-			 "the rules of one prefix were changed: it has %s now", number);
-		break;
-	case CHANGE_DETACHED:
-		snprintf(event->text, EVENT_TEXT_MAX, "detached");
-		break;
-	case CHANGE_TRIAL_UNDONE:
-		snprintf(event->text, EVENT_TEXT_MAX, "not confirmed");
-		break;
-	case CHANGE_SET_FULL:
-		snprintf(event->set, sizeof(event->set), "%s", name);
-		snprintf(event->text, EVENT_TEXT_MAX, "set %.31s is full: %s not added", name,
-			 number);
-		break;
-	case CHANGE_FLEET_JOINED:
-		snprintf(event->text, EVENT_TEXT_MAX, "fleet %.63s joined: %s member%s", name,
-			 number, change->number == 1 ? "" : "s");
-		break;
-	case CHANGE_FLEET_LOST:
-		snprintf(event->text, EVENT_TEXT_MAX, "fleet %.63s lost", name);
-		break;
-	}
+	if (fd < 0)
+		return false;
+	done = file_append(fd, text, len);
+	if (done && !fstat(fd, &st) && st.st_size > (*ending ? place->bans_max : place->max))
+		file_turn(place, pins, ending, fd);
+	close(fd);
+	return done;
 }
 
-/* A follower does not know an instance that has just been attached, and notices late that one was
- * detached: so these two are always written here. */
-static void change_write(const struct instance_change *change)
+void journal_append(const char *pins, enum event_kind kind, const char *line)
 {
-	struct event event = {.kind = kinds[change->kind],
-			      .time_ns =
-				      change->time_ns ? change->time_ns : clock_ns(CLOCK_REALTIME),
-			      .hook = (uint8_t)change->hook};
-	struct json_object *object;
-	char *line;
+	const char *ending = journal_ending(kind);
+	char *text;
+	int len = asprintf(&text, "%s\n", line);
 
-	if (change->kind != CHANGE_ATTACHED && change->kind != CHANGE_DETACHED &&
-	    is_followed(change->path))
+	if (len < 0)
 		return;
-	snprintf(event.device, sizeof(event.device), "%s", change->device);
-	text_put(change, &event);
-	object = event_json(&event);
-	line = json_line(object);
-	journal_append(change->path, line);
-	free(line);
-	json_object_put(object);
-	if (change->kind == CHANGE_ATTACHED)
-		journals_tidy(change->path);
-}
-
-void journal_begin(void)
-{
-	change_sink_set(change_write);
+	for (size_t i = 0; len <= EVENT_JSON_MAX && i < sizeof(places) / sizeof(*places); i++)
+		if (place_append(&places[i], pins, ending, text, (size_t)len))
+			break;
+	free(text);
 }

@@ -16,6 +16,7 @@
 
 #include "kernel/instance/bpffs.h"
 #include "kernel/instance/liveness.h"
+#include "kernel/instance/pins.h"
 
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
@@ -58,7 +59,8 @@ int journal_folder(const char *root, char out[JOURNAL_PATH_MAX])
 	return len < JOURNAL_PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
+static int path_in(const char *below, const char *pins, const char *ending,
+		   char out[JOURNAL_PATH_MAX])
 {
 	char root[INSTANCE_PATH_MAX], folder[JOURNAL_PATH_MAX];
 	const char *name = strrchr(pins, '/');
@@ -68,10 +70,20 @@ int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX
 		return -EINVAL;
 	snprintf(root, sizeof(root), "%.*s", (int)(name - pins), pins);
 	ret = journal_folder(root, folder);
-	if (!ret &&
-	    snprintf(out, JOURNAL_PATH_MAX, "%s%s%s", folder, name, ending) >= JOURNAL_PATH_MAX)
+	if (!ret && snprintf(out, JOURNAL_PATH_MAX, "%s%s%s%s", folder, below, name, ending) >=
+			    JOURNAL_PATH_MAX)
 		ret = -ENAMETOOLONG;
 	return ret;
+}
+
+int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
+{
+	return path_in("", pins, ending, out);
+}
+
+int journal_kept_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
+{
+	return path_in("/" JOURNAL_KEPT, pins, ending, out);
 }
 
 /* For the file at `path`, and the folders above it. */
@@ -100,6 +112,60 @@ int journal_open(const char *pins, const char *ending, int flags)
 	folders_make(path);
 	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
 	return fd >= 0 ? fd : -errno;
+}
+
+/* ---- the folder that is kept */
+
+int journal_kept_open(const char *pins, const char *ending, int flags)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd, ret = journal_kept_path(pins, ending, path);
+
+	if (ret)
+		return ret;
+	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+	return fd >= 0 ? fd : -errno;
+}
+
+int journal_keep(const char *root, const char *folder)
+{
+	char run[JOURNAL_PATH_MAX], link[JOURNAL_PATH_MAX + 8], next[JOURNAL_PATH_MAX + 16];
+	int ret = journal_folder(root, run);
+
+	if (ret)
+		return ret;
+	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
+	mkdir(run, FOLDER_MODE);
+	snprintf(link, sizeof(link), "%s/" JOURNAL_KEPT, run);
+	snprintf(next, sizeof(next), "%s.next", link);
+	unlink(next);
+	return symlink(folder, next) || rename(next, link) ? -errno : 0;
+}
+
+/* ---- names */
+
+static bool ending_cut(char *name, const char *ending)
+{
+	size_t len = strlen(name), cut = strlen(ending);
+
+	if (len < cut || strcmp(name + len - cut, ending) != 0)
+		return false;
+	name[len - cut] = '\0';
+	return true;
+}
+
+bool journal_name_split(const char *file, struct journal_name *out)
+{
+	char device[IF_NAMESIZE];
+	enum rl_hook hook;
+
+	snprintf(out->current, sizeof(out->current), "%s", file);
+	out->is_old = ending_cut(out->current, JOURNAL_OLD);
+	memcpy(out->pins, out->current, sizeof(out->pins));
+	ending_cut(out->pins, JOURNAL_BANS);
+	return pins_name_split(out->pins, device, &hook);
 }
 
 /* ---- namespaces that are gone */

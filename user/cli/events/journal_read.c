@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/message.h"
@@ -21,19 +22,21 @@ struct reading {
 	void *arg;
 };
 
-static int file_read(const struct reading *r, int folder, const char *name)
+/* Opens it for lines_read(). NULL: it is not there, or errno says why it cannot be read. */
+static FILE *file_open(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static void lines_read(const struct reading *r, FILE *file)
+{
 	char line[EVENT_JSON_MAX + 1];
 
-	if (!file) {
-		int error = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return -error;
-	}
 	while (fgets(line, sizeof(line), file)) {
 		struct json_object *object = json_tokener_parse(line);
 
@@ -43,7 +46,6 @@ static int file_read(const struct reading *r, int folder, const char *name)
 		json_object_put(object);
 	}
 	fclose(file);
-	return 0;
 }
 
 static bool is_wanted(const struct target *target, const char *name)
@@ -58,59 +60,66 @@ static bool is_wanted(const struct target *target, const char *name)
 	       (target->many && selection_matches(target->device, device));
 }
 
-/* The former file first. */
-static int journal_files_read(const struct reading *r, int folder, const char *name)
+static bool is_same_file(FILE *a, FILE *b)
 {
-	char old[NAME_MAX + 8];
-	int ret;
+	struct stat x, y;
 
-	snprintf(old, sizeof(old), "%s.old", name);
-	ret = file_read(r, folder, old);
-	if (!ret || ret == -ENOENT)
-		ret = file_read(r, folder, name);
-	return ret == -ENOENT ? 0 : ret;
+	return a && b && !fstat(fileno(a), &x) && !fstat(fileno(b), &y) && x.st_ino == y.st_ino;
 }
 
-static int folder_read(const struct reading *r, DIR *dir)
+/* The former file first, unless the other one became it just now. */
+static int files_read(const struct reading *r, int folder, const char *name)
 {
+	FILE *file = file_open(folder, name), *former;
+	char old[NAME_MAX + 8];
+
+	if (!file && errno != ENOENT)
+		return -errno;
+	snprintf(old, sizeof(old), "%s" JOURNAL_OLD, name);
+	former = file_open(folder, old);
+	if (former && is_same_file(former, file))
+		fclose(former);
+	else if (former)
+		lines_read(r, former);
+	if (file)
+		lines_read(r, file);
+	return 0;
+}
+
+static int folder_read(const struct reading *r, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct journal_name name;
 	struct dirent *entry;
-	int ret = 0;
+	int ret = dir ? 0 : -errno;
 
-	while (!ret && (entry = readdir(dir))) {
-		char *dot = strrchr(entry->d_name, '.');
-		bool old = dot && !strcmp(dot, ".old");
-
-		/* Where a journal has just taken its turn, only the former file is there. */
-		if (old)
-			*dot = '\0';
-		if (!is_wanted(r->target, entry->d_name) ||
-		    (old && !faccessat(dirfd(dir), entry->d_name, F_OK, 0)))
-			continue;
-		ret = journal_files_read(r, dirfd(dir), entry->d_name);
-	}
-	return ret;
+	/* Where a journal has just taken its turn, only the former file is there. */
+	while (!ret && dir && (entry = readdir(dir)))
+		if (journal_name_split(entry->d_name, &name) && is_wanted(r->target, name.pins) &&
+		    (!name.is_old || faccessat(dirfd(dir), name.current, F_OK, 0)))
+			ret = files_read(r, dirfd(dir), name.current);
+	if (dir)
+		closedir(dir);
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int journal_read(const struct target *target, void (*visit)(struct json_object *event, void *arg),
 		 void *arg)
 {
 	const struct reading r = {.target = target, .visit = visit, .arg = arg};
-	char root[INSTANCE_PATH_MAX], path[JOURNAL_PATH_MAX];
+	char root[INSTANCE_PATH_MAX], path[JOURNAL_PATH_MAX], kept[JOURNAL_PATH_MAX + 8];
 	int ret = pins_root(target->bpffs, false, root);
-	DIR *dir;
 
 	if (ret)
 		return ret;
 	ret = journal_folder(root, path);
-	dir = ret ? NULL : opendir(path);
-	if (!dir)
-		ret = ret ? ret : -errno;
-	else
-		ret = folder_read(&r, dir);
-	if (dir)
-		closedir(dir);
-	if (!ret || ret == -ENOENT)
-		return 0;
-	note("%s: %s: past events are left out; run as root to see them", path, strerror(-ret));
+	snprintf(kept, sizeof(kept), "%s/" JOURNAL_KEPT, path);
+	if (!ret)
+		ret = folder_read(&r, kept);
+	if (!ret)
+		ret = folder_read(&r, path);
+	if (ret)
+		note("%s: %s: past events are left out; run as root to see them", path,
+		     strerror(-ret));
 	return 0;
 }

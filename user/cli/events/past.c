@@ -24,18 +24,6 @@
 #define BANS_MAX 1000u            /* of an instance that are told */
 #define SAME_NS  (50 * NS_PER_MS) /* a ban's end that was computed twice differs by less */
 
-struct past_event {
-	struct json_object *object;
-	uint64_t time_ns;
-	size_t number; /* in the order in which they were found */
-};
-
-struct past {
-	struct past_event *items;
-	size_t count, room;
-	size_t journal; /* the first ones, which are of journals */
-};
-
 /* ---- the list */
 
 static uint64_t time_of(struct json_object *object, const char *key)
@@ -212,35 +200,65 @@ static int past_compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static int past_tell(struct past *past, const struct event_sink *sink)
+void past_clear(struct past *past)
 {
-	int ret = 0;
-
-	if (past->count)
-		qsort(past->items, past->count, sizeof(*past->items), past_compare);
-	for (size_t i = 0; i < past->count; i++) {
-		char *line = ret ? NULL : json_line(past->items[i].object);
-
-		if (!ret)
-			ret = sink->tell(sink->arg, line, past->items[i].object);
-		free(line);
+	for (size_t i = 0; i < past->count; i++)
 		json_object_put(past->items[i].object);
-	}
 	free(past->items);
+	*past = (struct past){0};
+}
+
+static void past_filter(struct past *past, const struct event_filter *filter)
+{
+	size_t count = 0, skipped;
+
+	for (size_t i = 0; i < past->count; i++) {
+		struct past_event *item = &past->items[i];
+
+		if (event_filter_takes(filter, item->object, item->time_ns))
+			past->items[count++] = *item;
+		else
+			json_object_put(item->object);
+	}
+	skipped = count > filter->count ? count - filter->count : 0;
+	for (size_t i = 0; i < skipped; i++)
+		json_object_put(past->items[i].object);
+	past->count = count - skipped;
+	memmove(past->items, past->items + skipped, past->count * sizeof(*past->items));
+}
+
+int past_read(const struct target *target, const struct event_filter *filter, struct past *out)
+{
+	int ret;
+
+	*out = (struct past){0};
+	ret = journal_read(target, journal_event, out);
+	out->journal = out->count;
+	if (!ret)
+		ret = instance_for_each(target, visit, out);
+	if (!out->count)
+		return ret;
+	qsort(out->items, out->count, sizeof(*out->items), past_compare);
+	past_filter(out, filter);
 	return ret;
 }
 
-int events_past(const struct target *target, const struct event_sink *sink)
+/* Shows the events that are known even if an instance could not be read. */
+int events_past(const struct target *target, const struct event_filter *filter,
+		const struct event_sink *sink)
 {
-	struct past past = {0};
-	int told, ret = journal_read(target, journal_event, &past);
+	struct past past;
+	int told = 0, ret = past_read(target, filter, &past);
 
-	past.journal = past.count;
-	if (!ret)
-		ret = instance_for_each(target, visit, &past);
 	if (!ret && !past.count)
 		note("events: nothing is known%s%s: `rlctl events --follow` waits for what comes",
 		     target->device ? " of " : "", target->device ? target->device : "");
-	told = past_tell(&past, sink);
+	for (size_t i = 0; !told && i < past.count; i++) {
+		char *line = json_line(past.items[i].object);
+
+		told = sink->tell(sink->arg, line, past.items[i].object);
+		free(line);
+	}
+	past_clear(&past);
 	return ret ? ret : told;
 }

@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
+
+#define COMMAND_NS (500 * NS_PER_MS) /* until a command has written what it did */
 
 uint64_t realtime_of(uint64_t monotonic_ns)
 {
@@ -105,18 +109,31 @@ struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_
 
 /* ---- telling */
 
+static int line_tell(const struct watched *w, const char *line, struct json_object *object)
+{
+	struct receivers *receivers = w->receivers;
+	int ret = 0;
+
+	if (!receivers || !receivers->left ||
+	    !event_filter_takes(receivers->filter, object, UINT64_MAX))
+		return 0;
+	receivers->left -= receivers->left < UINT32_MAX;
+	for (size_t i = 0; !ret && i < receivers->count; i++)
+		ret = receivers->sinks[i].tell(receivers->sinks[i].arg, line, object);
+	return ret;
+}
+
 static int event_tell(struct watched *w, const struct event *event)
 {
 	struct json_object *object = event_json(event);
 	char *line = json_line(object);
 	/* The command that attached or detached it has written that itself. */
 	bool noted = event->kind == EVENT_ATTACH || (event->kind == EVENT_DETACH && w->unpinned);
-	int ret = 0;
+	int ret;
 
 	if (w->journal_fd >= 0 && !noted)
-		journal_append(w->instance.path, line);
-	for (size_t i = 0; !ret && i < w->sink_count; i++)
-		ret = w->sinks[i].tell(w->sinks[i].arg, line, object);
+		journal_append(w->instance.path, event->kind, line);
+	ret = line_tell(w, line, object);
 	free(line);
 	json_object_put(object);
 	return ret;
@@ -152,6 +169,59 @@ void watched_alarms_changed(struct watched *w)
 	w->alarms_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
+struct pending *watched_command_event(struct watched *w, enum event_kind kind)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool written = now_ns - w->written_ns[kind] < COMMAND_NS;
+	struct pending *pending = written ? NULL : watched_event(w, kind);
+
+	w->written_ns[kind] = 0;
+	if (pending)
+		pending->due_ns = now_ns + COMMAND_NS;
+	return pending;
+}
+
+/* The event that waits for it need not be told; if there is none, it comes later. */
+static void written_note(struct watched *w, enum event_kind kind)
+{
+	for (size_t i = 0; i < w->queue_count; i++) {
+		struct pending *pending = queue_at(w, i);
+
+		if (pending->event.kind != kind || pending->forgotten)
+			continue;
+		pending->forgotten = true;
+		return;
+	}
+	w->written_ns[kind] = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Those that nobody sees but the command, or not as well. */
+static int written_tell(const char *line, struct json_object *object, void *arg)
+{
+	static const enum event_kind kinds[] = {EVENT_APPLY, EVENT_TRIAL_UNDONE, EVENT_SET_ADD,
+						EVENT_SET_DEL};
+	const char *word = event_member(object, "event");
+	struct watched *w = arg;
+	uint64_t time_ns;
+
+	if (time_parse(event_member(object, "time"), &time_ns) || time_ns < w->opened_ns)
+		return 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(word, event_words[kinds[i]]) != 0)
+			continue;
+		written_note(w, kinds[i]);
+		if (!quota_take(&w->quota, kinds[i], clock_ns(CLOCK_MONOTONIC)))
+			return 0;
+		return line_tell(w, line, object);
+	}
+	return 0;
+}
+
+int watched_journal_poll(struct watched *w)
+{
+	return journal_tail_poll(&w->tail, w->instance.path, written_tell, w);
+}
+
 /* In the order in which they happened. */
 int watched_tell(struct watched *w, uint64_t now_ns)
 {
@@ -161,8 +231,10 @@ int watched_tell(struct watched *w, uint64_t now_ns)
 	while (!ret && w->queue_count && queue_at(w, 0)->due_ns <= now_ns) {
 		struct pending *pending = queue_at(w, 0);
 
-		pending_complete(w, pending);
-		ret = event_tell(w, &pending->event);
+		if (!pending->forgotten) {
+			pending_complete(w, pending);
+			ret = event_tell(w, &pending->event);
+		}
 		free(pending);
 		w->queue_first = (w->queue_first + 1) % WATCHED_QUEUE;
 		w->queue_count--;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cli/events/event_sink.h"
+#include "cli/events/journal_tail.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/rule_counters.h"
 #include "kernel/watch/watch.h"
@@ -26,6 +27,7 @@ struct pending {
 	uint64_t due_ns;
 	uint32_t counter_id; /* its rule, or RL_WATCH_ANY */
 	int alarm;           /* its number, or -1 */
+	bool forgotten;      /* a command has written it */
 };
 
 /* A rule that drops, or no rule: then counter_id is RL_WATCH_ANY. */
@@ -74,6 +76,14 @@ struct set_seen {
 	bool full;
 };
 
+/* Those of a command's events. */
+struct receivers {
+	const struct event_filter *filter;
+	const struct event_sink *sinks;
+	size_t count;
+	uint32_t left; /* events that are still wanted; UINT32_MAX: all */
+};
+
 struct watched {
 	struct watched *next;
 	struct instance instance;
@@ -95,14 +105,16 @@ struct watched {
 	bool sets_read, fleet_read, fleet_shared;
 	int trial_fd;   /* its record, or -1 */
 	int journal_fd; /* its lock; < 0: another process writes it */
+	struct journal_tail tail;
+	uint64_t opened_ns;                    /* CLOCK_REALTIME: what was written before is past */
+	uint64_t written_ns[EVENT_KIND_COUNT]; /* CLOCK_MONOTONIC: when a command last did */
 	struct watch *watch;
 	uint32_t watch_reasons;
 	uint64_t watch_until_ns, watch_next_ns;
 	struct quota quota;
 	struct pending *queue[WATCHED_QUEUE];
 	size_t queue_first, queue_count;
-	const struct event_sink *sinks;
-	size_t sink_count;
+	struct receivers *receivers;
 };
 
 /* An event with its time, device and hook, which is in the queue: to be filled in. NULL: the event
@@ -126,6 +138,13 @@ struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less
 
 /* The alarms are others, or at other places, from now on: events that wait take what is known. */
 void watched_alarms_changed(struct watched *w);
+
+/* The same of what a command does, which writes it to the journal itself and says more there: only
+ * if that does not come. NULL also if it has come. */
+struct pending *watched_command_event(struct watched *w, enum event_kind kind);
+
+/* Passes on what commands have written to the journal. 0, or < 0 to end the command. */
+int watched_journal_poll(struct watched *w);
 
 /* Tells the sinks, and the journal if it is this process that writes it, of the events that are due
  * at now_ns (UINT64_MAX: of all). 0, or < 0 to end the command. */

@@ -210,7 +210,7 @@ void watched_bans_poll(struct watched *w, uint64_t now_ns)
 
 	if (ban_seats_open(&w->instance, &seats))
 		return; /* none, or being detached */
-	first = !w->bans.id && !w->bans.drops && !w->sinks;
+	first = !w->bans.id && !w->bans.drops && !w->receivers;
 	if (w->bans.id != seats.id || w->bans.count != seats.count) {
 		bool grown = w->bans.id;
 

@@ -17,7 +17,7 @@
 
 static void undone_tell(struct watched *w, const struct trial_record *record)
 {
-	struct pending *pending = watched_event(w, EVENT_TRIAL_UNDONE);
+	struct pending *pending = watched_command_event(w, EVENT_TRIAL_UNDONE);
 
 	if (pending)
 		event_text_set(&pending->event, "%s",
@@ -59,7 +59,7 @@ static void change_count(const struct rule *from, const struct rule *to, void *a
 
 static void applied_tell(struct watched *w, const struct changes *changes)
 {
-	struct pending *pending = watched_event(w, EVENT_APPLY);
+	struct pending *pending = watched_command_event(w, EVENT_APPLY);
 
 	if (pending)
 		event_text_set(&pending->event, "%zu rule%s: %zu added, %zu changed, %zu removed",

@@ -41,6 +41,8 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, bool i
 		is_new && clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
 	w->trial_fd = -1;
 	w->journal_fd = journal_lock(path);
+	w->opened_ns = clock_ns(CLOCK_REALTIME);
+	journal_tail_open(&w->tail, path);
 	ret = watched_poll(w); /* what is there is known */
 	if (ret) {
 		watched_close(w);
@@ -64,6 +66,7 @@ int watched_close(struct watched *w)
 		close(w->trial_fd);
 	if (w->journal_fd >= 0)
 		close(w->journal_fd);
+	journal_tail_close(&w->tail);
 	instance_close(&w->instance);
 	free(w);
 	return ret;
@@ -92,6 +95,8 @@ int watched_poll(struct watched *w)
 
 	if (!ret)
 		ret = watched_policy_poll(w, now_ns);
+	if (!ret)
+		ret = watched_journal_poll(w);
 	if (!ret)
 		ret = watched_drops_poll(w, now_ns);
 	if (ret)

@@ -121,7 +121,7 @@ static int rules_unban(struct unban *unban)
 static int members_unban(struct unban *unban)
 {
 	const struct session *session = unban->session;
-	struct member member = {.len = unban->prefix->len};
+	struct member_entry entry = {.member.len = unban->prefix->len};
 	struct set_session sets;
 	int closed, rc = 0;
 
@@ -130,7 +130,9 @@ static int members_unban(struct unban *unban)
 	rc = set_session_open(&session->instance, true, &sets);
 	if (rc)
 		return rc;
-	memcpy(member.addr, unban->prefix->addr, sizeof(member.addr));
+	memcpy(entry.member.addr, unban->prefix->addr, sizeof(entry.member.addr));
+	sets.changed = &entry;
+	sets.changed_count = 1;
 	policy_for_each (&session->policy, rule) {
 		struct member_result result = {0};
 		int set = rule->kind == PREFIX_SET && is_plain_deny(rule)
@@ -139,7 +141,7 @@ static int members_unban(struct unban *unban)
 
 		if (rc || set < 0)
 			continue;
-		rc = member_table_delete(&sets.table, (uint32_t)set, &member, 1, &result);
+		rc = member_table_delete(&sets.table, (uint32_t)set, &entry.member, 1, &result);
 		if (rc)
 			fail("%s: %s: deleting its member failed: %s", session->instance.device,
 			     rule->set, strerror(-rc));

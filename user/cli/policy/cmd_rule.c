@@ -66,17 +66,6 @@ static const char *clock_name(const struct session *session, const struct rule *
 										      : "precise";
 }
 
-_Static_assert(PREFIX_TEXT_MAX > RL_SET_NAME_MAX + 1, "room for @NAME");
-
-static void prefix_format(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
-{
-	if (rule->kind == PREFIX_ADDR)
-		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
-	else
-		snprintf(buf, PREFIX_TEXT_MAX, "%s%s",
-			 rule->kind == PREFIX_SET ? "@" : prefix_words[rule->kind], rule->set);
-}
-
 static void report_left(struct report *report, const struct rule *rule)
 {
 	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
@@ -94,7 +83,7 @@ static void report_rule(struct report *report, const struct session *session,
 
 	rule_format(words, rule, &session->ctx);
 	statement_format(line, rule, &session->ctx);
-	prefix_format(prefix, rule);
+	rule_prefix_print(prefix, rule);
 	report_begin(report, NULL);
 	report_text(report, "prefix", NULL, prefix);
 	report_id(report, "slot", "slot", rule->counter_id);
@@ -291,7 +280,7 @@ static int report_missing(const struct session *session, const struct rule *sele
 	policy_for_each (&session->policy, rule)
 		if (same_prefix(rule, selector))
 			rules_append(&near, rule);
-	prefix_format(prefix, selector);
+	rule_prefix_print(prefix, selector);
 	if (near.count)
 		note("the rules of %s are:", prefix);
 	policy_for_each (&near, rule) {
@@ -377,7 +366,7 @@ static void none_note(const struct session *session, const struct rule *selector
 		note("no rules for %s", words);
 		return;
 	}
-	prefix_format(address, selector);
+	rule_prefix_print(address, selector);
 	note("no rules for %s; `rlctl rule get %s` shows what applies to it", words, address);
 }
 

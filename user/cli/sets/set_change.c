@@ -148,6 +148,8 @@ static int items_add(const struct set_change *change, struct set_use *use,
 	if (!rc && answer->result.refused > refused)
 		refused_name(change, use, answer, count);
 	answer->result.refused += change->items.count - count;
+	use->session.changed = change->items.entries;
+	use->session.changed_count = count;
 	return rc;
 }
 
@@ -155,6 +157,7 @@ static int items_delete(const struct set_change *change, struct set_use *use,
 			struct set_answer *answer)
 {
 	struct member *members = calloc(change->items.count + 1, sizeof(*members));
+	size_t deleted = answer->result.deleted;
 	int rc;
 
 	if (!members)
@@ -164,6 +167,11 @@ static int items_delete(const struct set_change *change, struct set_use *use,
 	rc = member_table_delete(&use->session.table, use->set, members, change->items.count,
 				 &answer->result);
 	free(members);
+	if (answer->result.deleted - deleted ==
+	    change->items.count) { /* else some were not there */
+		use->session.changed = change->items.entries;
+		use->session.changed_count = change->items.count;
+	}
 	return rc;
 }
 

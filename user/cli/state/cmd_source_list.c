@@ -238,10 +238,7 @@ static void rule_report(struct denied *d, const struct set_live *sets, const str
 		}
 		return;
 	}
-	if (rule->kind == PREFIX_ADDR)
-		prefix_print(key, sizeof(key), rule->addr, rule->len);
-	else
-		snprintf(key, sizeof(key), "%s", prefix_words[rule->kind]);
+	rule_prefix_print(key, rule);
 	denied_report(d, rule, key, rule->for_ns);
 }
 

@@ -128,6 +128,7 @@ static bool choice_fits(const struct command *command, int option)
 	const char *choices = option_argument(command->verb, option);
 
 	return choices == option_rows[option].argument ||
+	       !strchr(option_rows[option].argument, '|') ||
 	       choice_find(choices, command->arguments[option]) >= 0;
 }
 

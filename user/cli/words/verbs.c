@@ -290,15 +290,19 @@ const struct verb all_verbs[] = {
 		VERB("events", "[DEV] [-- ARGUMENT...]",
 		     "Show what has happened: drops, bans, alarms, changes; --follow goes on",
 		     cmd_events),
-		.options = OPTIONS_INSTANCE | OPTION_BIT(FOLLOW) | OPTION_BIT(EXEC) |
-			   OPTION_BIT(USER) | OPTION_BIT(EXEC_MAX) | OPTION_BIT(EXEC_TIMEOUT),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(SINCE) | OPTION_BIT(ONLY) |
+			   OPTION_BIT(PACKETS) | OPTION_BIT(FOLLOW) | OPTION_BIT(KEEP) |
+			   OPTION_BIT(EXEC) | OPTION_BIT(USER) | OPTION_BIT(EXEC_MAX) |
+			   OPTION_BIT(EXEC_TIMEOUT),
 		.device = DEVICE_MAY,
 		.uses = PRIVILEGE_BIT(BPF),
 		.aside = PRIVILEGE_BIT(SETUID) | PRIVILEGE_BIT(SETGID) | PRIVILEGE_BIT(KILL),
 		.many = true,
 		.rest = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook", NULL},
-			  {OPTION_JSON, "print one JSON document per event", NULL}},
+			  {OPTION_JSON, "print one JSON document per event", NULL},
+			  {OPTION_SINCE, "only what has happened since: 2h ago, or a time", "TIME"},
+			  {OPTION_PACKETS, "the last N events; with --follow the next", NULL}},
 	},
 	{
 		VERB("simulate", "POLICY PCAP", "Run a policy over a capture, without a device",

@@ -16,14 +16,12 @@ void change_tell(const struct instance_change *change)
 		sink_now(change);
 }
 
-void instance_change_tell(const struct instance *instance, enum change_kind kind, uint64_t number,
-			  const char *name)
+void instance_change_tell(const struct instance *instance, struct instance_change change)
 {
-	if (!is_being_made(instance) && !instance->clock_injected)
-		change_tell(&(struct instance_change){.kind = kind,
-						      .path = instance->path,
-						      .device = instance->device,
-						      .hook = instance->info.hook,
-						      .number = number,
-						      .name = name});
+	if (is_being_made(instance) || instance->clock_injected)
+		return;
+	change.path = instance->path;
+	change.device = instance->device;
+	change.hook = instance->info.hook;
+	change_tell(&change);
 }

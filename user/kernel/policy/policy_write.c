@@ -318,21 +318,37 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	return ret;
 }
 
+void policy_change_tell(const struct instance *instance, const struct policy *from,
+			const struct policy *to)
+{
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	instance_change_tell(instance,
+			     (struct instance_change){
+				     .kind = CHANGE_POLICY, .from = from, .to = to, .ctx = &ctx});
+}
+
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
 			  const struct policy_source *file, struct policy *former)
 {
 	struct compiled compiled = {0};
+	struct policy before = {0};
 	int ret = trial_refuse(instance);
 
 	if (!ret)
-		ret = policy_prepare(instance, next, keep_expiry, file, &compiled, former);
+		ret = policy_prepare(instance, next, keep_expiry, file, &compiled, &before);
 	if (!ret)
 		ret = compiled_write(instance, &compiled, next);
 	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
 		fq_missing_note(instance, next);
 	if (!ret)
-		instance_change_tell(instance, CHANGE_POLICY, next->count, NULL);
+		policy_change_tell(instance, &before, next);
 	compiled_clear(&compiled);
+	if (!ret && former)
+		*former = before;
+	else
+		policy_clear(&before);
 	return ret;
 }
 

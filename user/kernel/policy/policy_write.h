@@ -37,6 +37,10 @@ void policy_in_force_settle(const struct instance *instance);
 /* After a write that failed: drops what the policy in force does not need. */
 void policy_write_undo(const struct instance *instance);
 
+/* Reports the change to the journal: of whole policies, or of the rules of one prefix. */
+void policy_change_tell(const struct instance *instance, const struct policy *from,
+			const struct policy *to);
+
 /* Reports why the policy could not be written. */
 int report_write_error(const struct instance *instance, int error);
 

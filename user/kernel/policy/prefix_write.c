@@ -198,7 +198,7 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 	if (!ret) {
 		comments_remove(instance, &current, next);
 		lru_notes(instance, &current, next);
-		instance_change_tell(instance, CHANGE_RULES, next->count, NULL);
+		policy_change_tell(instance, &current, next);
 	}
 	if (ret == -EAGAIN)
 		ret = whole_write(&change);

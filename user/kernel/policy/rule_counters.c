@@ -22,12 +22,6 @@ uint32_t counters_value_size(const struct rl_instance *info)
 
 /* ---- reading */
 
-static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
-{
-	sum->packets += amount->packets;
-	sum->bytes += amount->bytes;
-}
-
 /* Those of SLOTS slots, the first of which is this one. */
 static int block_read(struct slot_maps *maps, uint32_t slot, struct rl_counters_block *copy,
 		      struct rule_counters sums[SLOTS])

@@ -174,8 +174,7 @@ int set_session_open(const struct instance *instance, bool writes, struct set_se
 		.writes = writes,
 	};
 	ret = session_open(out);
-	for (int i = 0; !ret && i < RL_SETS_MAX; i++)
-		out->refused[i] = out->sets[i].refused;
+	memcpy(out->opened, out->sets, sizeof(out->opened));
 	if (!ret)
 		return 0;
 	session_free(out);
@@ -215,14 +214,29 @@ static int session_end(struct set_session *session)
 	return 0;
 }
 
-static void full_tell(const struct set_session *session)
+static void change_report(const struct set_session *session, const char *name,
+			  enum change_kind kind, uint64_t now, uint64_t before)
+{
+	if (now > before)
+		instance_change_tell(
+			session->instance,
+			(struct instance_change){.kind = kind,
+						 .number = now - before,
+						 .name = name,
+						 .members = session->changed,
+						 .member_count = session->changed_count});
+}
+
+static void changes_report(const struct set_session *session)
 {
 	for (int i = 0; i < RL_SETS_MAX; i++) {
-		const struct rl_set *set = &session->sets[i];
+		const struct rl_set *set = &session->sets[i], *opened = &session->opened[i];
 
-		if (*set->name && set->refused > session->refused[i])
-			instance_change_tell(session->instance, CHANGE_SET_FULL,
-					     set->refused - session->refused[i], set->name);
+		if (!*set->name || strcmp(set->name, opened->name) != 0)
+			continue;
+		change_report(session, set->name, CHANGE_SET_ADD, set->added, opened->added);
+		change_report(session, set->name, CHANGE_SET_DEL, set->deleted, opened->deleted);
+		change_report(session, set->name, CHANGE_SET_FULL, set->refused, opened->refused);
 	}
 }
 
@@ -231,7 +245,7 @@ int set_session_close(struct set_session *session)
 	int ret = session->writes ? session_end(session) : 0;
 
 	if (session->writes && !ret)
-		full_tell(session);
+		changes_report(session);
 	session_free(session);
 	return ret;
 }

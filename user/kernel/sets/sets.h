@@ -33,8 +33,12 @@ struct set_session {
 	struct member_table table;
 	struct rl_set sets[RL_SETS_MAX];
 	int members_fd, sets_fd, layout_fd;
-	bool writes;                   /* the table's layout is mapped; readers have a copy */
-	uint64_t refused[RL_SETS_MAX]; /* of each set when the session was opened */
+	bool writes;                       /* the table's layout is mapped; readers have a copy */
+	struct rl_set opened[RL_SETS_MAX]; /* as it was when the session was opened */
+	/* Added to one set, or deleted from it: the journal names the first ones. The
+	 * caller's, until the session is closed. */
+	const struct member_entry *changed;
+	size_t changed_count;
 	uint32_t published; /* table.layout->changes when packets were last made to ask anew */
 };
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/events/event_filter.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/events/event_input.h"
+
+#define BIT(kind) (1u << EVENT_##kind)
+#define KIND_MAX  32 /* bytes of a word of --only */
+
+/* Several kinds by one word. */
+static const struct {
+	const char *word;
+	uint32_t kinds;
+} groups[] = {
+	{"drops", BIT(DROPS_BEGIN) | BIT(DROPS_END)},
+	{"alarms", BIT(ALARM_ON) | BIT(ALARM_OFF)},
+	{"bans", BIT(BAN_BEGIN) | BIT(BAN_END)},
+	{"sets", BIT(SET_ADD) | BIT(SET_DEL) | BIT(SET_FULL)},
+	{"changes", BIT(ATTACH) | BIT(DETACH) | BIT(APPLY) | BIT(TRIAL_UNDONE)},
+	{"fleet", BIT(FLEET_JOINED) | BIT(FLEET_LOST)},
+};
+
+/* 0: there is no such word. */
+static uint32_t kinds_of(const char *word)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (!strcmp(word, groups[i].word))
+			return groups[i].kinds;
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (!strcmp(word, event_words[i]))
+			return 1u << i;
+	return 0;
+}
+
+static int only_read(const char *words, uint32_t *out)
+{
+	*out = 0;
+	for (;;) {
+		size_t len = strcspn(words, ",");
+		char word[KIND_MAX];
+		uint32_t kinds;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, words);
+		kinds = len < sizeof(word) ? kinds_of(word) : 0;
+		if (!kinds)
+			return wrong("invalid --only '%.*s': use drops, alarms, bans, sets, "
+				     "changes, fleet, or events such as drops-begin, with commas",
+				     (int)len, words);
+		*out |= kinds;
+		if (!words[len])
+			return 0;
+		words += len + 1;
+	}
+}
+
+int since_get(const struct command *command, uint64_t *out_ns)
+{
+	const char *word = command->arguments[OPTION_SINCE];
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME), ago_ns;
+
+	*out_ns = 0;
+	if (!word || !time_parse(word, out_ns))
+		return 0;
+	if (duration_parse(word, &ago_ns))
+		return wrong("invalid --since '%s': use a duration such as 2h, or a time such as "
+			     "2026-11-24T21:00:00Z",
+			     word);
+	*out_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
+	return 0;
+}
+
+int event_filter_read(const struct command *command, struct event_filter *out)
+{
+	const char *only = command->arguments[OPTION_ONLY];
+	int ret = since_get(command, &out->since_ns);
+
+	out->kinds = ~0u;
+	if (!ret && only)
+		ret = only_read(only, &out->kinds);
+	if (!ret)
+		ret = option_number(command, OPTION_PACKETS, UINT32_MAX - 1, UINT32_MAX,
+				    &out->count);
+	return ret;
+}
+
+int event_kind_of(struct json_object *event)
+{
+	const char *word = event_member(event, "event");
+
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (!strcmp(word, event_words[i]))
+			return i;
+	return -1;
+}
+
+bool event_filter_takes(const struct event_filter *filter, struct json_object *event,
+			uint64_t time_ns)
+{
+	int kind = event_kind_of(event);
+
+	return time_ns >= filter->since_ns &&
+	       (filter->kinds == ~0u || (kind >= 0 && filter->kinds & 1u << kind));
+}
