@@ -68,15 +68,17 @@ table() {
 	printf '| 100/second | 300/s for 5 s: admitted | over the edge of a window: most in any second | of a slot |\n|---|---|---|---|\n'
 	for name in "${names[@]}"; do
 		printf '| `%s` | %d | %d | %d |\n' "${limits[$name]}" "$(tail -n 1 "$work/steady.$name" | cut -d' ' -f2)" \
-			"$(most "$work/edge.$name")" "$(most "$work/slot.$name")"
+			"$(<"$work/edge.$name.most")" "$(<"$work/slot.$name.most")"
 	done
 }
 
 traces "$work"
 for name in "${names[@]}"; do
-	cumulate steady "$name"
-	cumulate edge "$name"
-	cumulate slot "$name"
+	echo "${limits[$name]#* 100/second}" >"$work/$name" # its other numbers
+	for trace in steady edge slot; do
+		cumulate "$trace" "$name"
+		most "$work/$trace.$name" >"$work/$trace.$name.most"
+	done
 done
 table >"$work/table"
 tests/bench/senders.py "$RLCTL" >"$work/senders"
@@ -87,33 +89,70 @@ tests/bench/senders.py "$RLCTL" >"$work/senders"
 sed -i -e "/^<!-- table: by scripts/r $work/table" -e "/^<!-- table: by tests/r $work/senders" \
 	-e '/^<!-- table:/,/^<!-- end/{/^|/d}' docs/algorithms.md
 
+# A row for each algorithm, a column for each trace; all panels of a column have the same axes.
 gnuplot <<GNUPLOT
-set terminal svg size 1200,480 font "sans-serif,11" background "white"
+set terminal svg size 900,760 font "sans-serif,12" background "white"
 set output "docs/compare.svg"
-set multiplot layout 2,6
-set grid
-set tics nomirror
 names = "${names[*]}"
-set xrange [0:5]
-set yrange [0:650]
-set xtics 1
-do for [i = 1:words(names)] {
-	set title word(names, i)
-	set ylabel i == 1 ? "admitted: 300/s for 5 s" : ""
-	plot 100 * x notitle lc rgb "gray" dt 2, \
-	     "$work/steady.".word(names, i) using 1:2 with steps lw 2 lc 1 notitle
-}
-set xrange [0:1.3]
-set yrange [0:250]
-set xtics 0.5
-set key left top samplen 1 font ",9"
-unset title
-set xlabel "seconds"
-do for [i = 1:words(names)] {
-	set ylabel i == 1 ? "admitted: two floods" : ""
-	plot 100 notitle lc rgb "gray" dt 2, 200 notitle lc rgb "gray" dt 2, \
-	     "$work/edge.".word(names, i) using 1:2 with steps lw 2 lc 2 title i == 6 ? "edge of a window" : "", \
-	     "$work/slot.".word(names, i) using 1:2 with steps lw 2 lc 4 title i == 6 ? "edge of a slot" : ""
+traces = "steady edge slot"
+rows = words(names)
+left(column) = 0.18 + 0.28 * (column - 1)
+top(row) = 0.88 - 0.14 * (row - 1)
+set multiplot
+set border 3 lc rgb "#888888"
+set tics nomirror out scale 0.5 textcolor rgb "#444444"
+set grid ytics lc rgb "#e4e4e4"
+set style rectangle fillstyle solid noborder
+
+set label 1 "Packets admitted since the start, under the same limit of 100 a second" at screen 0.5,0.978 center font ",15"
+set label 2 "shaded: when packets come; dashed: the limit; orange: more than 100 within one second" \
+	at screen 0.5,0.953 center tc rgb "#555555"
+set label 3 "300/s for 5 s" at screen left(1),0.917 font ",13"
+set label 4 "1,000/s from 0.8 s to 1.2 s" at screen left(2),0.917 font ",13"
+set label 5 "10,000/s at 0.09 s and around 1 s" at screen left(3),0.917 font ",13"
+set label 6 "three times the limit" at screen left(1),0.897 font ",11" tc rgb "#555555"
+set label 7 "across the end of the first packet's window" at screen left(2),0.897 font ",11" tc rgb "#555555"
+set label 8 "at the end of a slot, and when it has left" at screen left(3),0.897 font ",11" tc rgb "#555555"
+do for [row = 1:rows] {
+	set tmargin at screen top(row)
+	set bmargin at screen top(row) - 0.115
+	do for [column = 1:3] {
+		data = "$work/".word(traces, column).".".word(names, row)
+		most = int(system("cat ".data.".most"))
+		set lmargin at screen left(column)
+		set rmargin at screen left(column) + 0.235
+		unset object
+		set format x row == rows ? "%g s" : ""
+		if (column == 1) {
+			set label 9 word(names, row) at screen 0.012,(top(row) - 0.04) font ",13"
+			set label 10 system("cat $work/".word(names, row)) at screen 0.012,(top(row) - 0.065) font ",11" tc rgb "#555555"
+			set xrange [0:5]
+			set yrange [0:650]
+			set xtics 1
+			set ytics 200
+			set object rectangle from 0,graph 0 to 5,graph 1 behind fc rgb "#eeeeee"
+			stats data using 2 nooutput
+			set label 11 sprintf("%d in 5 s", STATS_max) at graph 0.97,0.14 right tc rgb "#1b6ca8"
+			plot 100 * x notitle lc rgb "#888888" dt 2, data with lines lw 2.5 lc rgb "#1b6ca8" notitle
+		} else {
+			unset label 9
+			unset label 10
+			set xrange [0:1.3]
+			set yrange [0:230]
+			set xtics 0.5
+			set ytics 100
+			if (column == 2) {
+				set object rectangle from 0.8,graph 0 to 1.2,graph 1 behind fc rgb "#e4e4e4"
+			} else {
+				set object rectangle from 0.09,graph 0 to 0.1,graph 1 behind fc rgb "#d0d0d0"
+				set object rectangle from 0.98,graph 0 to 1.02,graph 1 behind fc rgb "#d0d0d0"
+			}
+			color = most > 100 ? "#c04a00" : "#1b6ca8"
+			set label 11 sprintf("%d in one second", most) left at graph 0.03,0.9 tc rgb color
+			plot 100 notitle lc rgb "#888888" dt 2, data with lines lw 2.5 lc rgb color notitle
+		}
+		unset for [i = 1:8] label i
+	}
 }
 GNUPLOT
 echo "written: docs/algorithms.md; drawn: docs/compare.svg"
