@@ -7,13 +7,12 @@ prose, where a figure stands before the comment that names it: 0.75<!-- = SECTIO
 
 import json
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from report import FLOORS, MANY, PEERS, TITLES, case_text, goal_text, value
+from chart import drawn_from, plot
+from report import MANY, TITLES, case_text, goal_text, value
 
 BEGIN = "<!-- figures: from docs/bench.json, by tests/bench/figures.py -->\n"
 END = "<!-- end of figures -->\n"
@@ -32,7 +31,7 @@ ABOUT = {
               "source up in an LRU map. `device` has `rule device limit 10000/second burst 1000` as well, `new-source` has "
               "`rule device new-source limit 10000/second burst 1000`, as have all but `device` from a million sources on. `window`, "
               "`log` and `warm-up` are limits of 1/second by these algorithms. xdp-filter has no rate limit: it drops everything "
-              "after its look-ups.",
+              "after its look-ups. XDP-Firewall is no package of Debian 12, and did not run.",
     "flood6": "The same over IPv6, each source in a /64 of its own.",
     "modes": "Where the driver has no native XDP.",
     "aged": "A table that more sources came back to than it has slots.",
@@ -426,66 +425,6 @@ def typed(name, text):
     text = re.sub(r"`[^`\n]*`", "", NAMED.sub("", text))
     return [f"{name}:{n}: {m[0]}: a figure that docs/bench.json does not hold"
             for n, line in enumerate(text.split("\n"), 1) for m in TYPED.finditer(line)]
-
-
-COLORS = {"bare": "#999999", "hot": "#1b6ca8", "device": "#2a9d5c", "new-source": "#8a4fa8", "lru": "#5fa8d3", "cpu": "#a3cfe8",
-          "nft": "#d95f02", "iptables": "#e7a977", "iptables-8k": "#f3d9c0", "line-1m": "#bbbbbb", "line-4m": "#777777",
-          "floor": "#333333"}
-BARS = ("bare", "hot", "device", "lru", "cpu", *PEERS)
-LINES = ("hot", "device", "new-source", "lru", *FLOORS)
-NONE_AT = 0.3  # where none lies on a logarithmic axis: chart.gp
-
-
-def measured(figures, names):
-    return [name for name in names if any(r["section"] == "flood4" and r["candidate"] == name for r in figures.rows)]
-
-
-def chart_data(figures):
-    """The data that chart.gp draws, by file; NaN where something was not measured. bars: a line for each number of sources, Mpps; the others
-    are nanoseconds above a bare drop, or above an empty program."""
-    def cases(section):
-        return sorted({r["case"] for r in figures.rows if r["section"] == section})
-
-    def line(first, rows, form):
-        return " ".join((str(first), *(form(r) if r else "NaN" for r in rows)))
-
-    def above(row):
-        return f"{row['ns_above_bare']:.2f}"
-
-    def titles(names):
-        return " ".join(f'"{name}"' if name in ("bare", *PEERS, *FLOORS) else f'"rlctl {name}"' for name in names)
-
-    bars, lines = measured(figures, BARS), measured(figures, LINES)
-    of_bars = [n for n in cases("flood4") if any(figures.get("flood4", n, name) for name in PEERS) or n in (1, MANY)]
-    prefixes = [line(n or NONE_AT, [figures.get("prefixes", n, label) for label in
-                     (("none", "none") if n == 0 else (f"{n} covering", f"{n} elsewhere"))], above) for n in cases("prefixes")]
-    return {"bars": [f"sources {titles(bars)}",
-                     *(line(f'"{n:,}"', [figures.get("flood4", n, name) for name in bars], lambda r: f"{r['median'] / 1e6:.3f}")
-                       for n in of_bars)],
-            "sources": [f"sources {titles(lines)}",
-                        *(line(n, [figures.get("flood4", n, name) for name in lines], above) for n in cases("flood4"))],
-            "prefixes": prefixes,
-            "limits": [f"{r['case']} {r['median']:.2f}" for r in figures.rows if r["section"] == "admit" and r["candidate"] == "hot"]}
-
-
-def drawn_from(figures):
-    lines = [line for name, data in chart_data(figures).items() for line in (f"{name}:", *data)]
-    return "<!-- drawn from\n" + "\n".join(lines) + "\n-->\n"
-
-
-def plot(figures):
-    """As SVG, with the data that it was drawn from: another version of gnuplot draws other lines."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, data in chart_data(figures).items():
-            Path(folder, name).write_text("\n".join(data) + "\n")
-        bars, lines = measured(figures, BARS), measured(figures, LINES)
-        settings = {"dir": folder, "bar_colors": " ".join(COLORS[n] for n in bars),
-                    "line_colors": " ".join(COLORS[n] for n in lines),
-                    "line_dashes": " ".join("2" if n in FLOORS else "1" for n in lines)}
-        script = Path(__file__).with_name("chart.gp")
-        svg = subprocess.run(["gnuplot", "-e", "; ".join(f"{k}='{v}'" for k, v in settings.items()), script], check=True,
-                             capture_output=True, text=True).stdout
-    return svg + drawn_from(figures)
 
 
 def documents(figures):

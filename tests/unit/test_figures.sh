@@ -82,6 +82,8 @@ t 'noticed: a figure typed into SECURITY.md' noticed SECURITY.md \
 	's/^(## Privileges.*)$/It costs 39 ns.\n\n\1/' SECURITY.md:[0-9]*
 t 'noticed: docs/performance.md' noticed docs/performance.md 's/^(\| 8 \| hot \| )/\19/' docs/performance.md
 t 'noticed: the plot is of other data' noticed docs/bench.svg 's/^8 [0-9.]+$/8 9999.00/' docs/bench.svg
+t 'the plot says of each candidate what was not measured' \
+	is "$(grep -c '>not measured<' "$TOP/docs/bench.svg")" "$(sed -n '/^bars:/,/^sources:/p' "$TOP/docs/bench.svg" | grep -o ' -' | wc -l)"
 t 'noticed: another measurement' noticed docs/bench.json 's/"median": ([0-9])/"median": 1\1/' \
 	docs/performance.md README.md SECURITY.md docs/bench.svg
 t 'noticed: other instructions' noticed docs/instructions.json '0,/"instructions": /s//&1/' docs/performance.md
