@@ -34,6 +34,15 @@ const size = (e) => {
 	return parseFloat(getComputedStyle(e).fontSize) * scale;
 };
 
+// Does this text, in place of its own, take one line of the element?
+const oneLine = (e, text) => {
+	const before = e.textContent, height = parseFloat(getComputedStyle(e).lineHeight);
+	e.textContent = text;
+	const one = e.clientHeight < 1.5 * height;
+	e.textContent = before;
+	return one;
+};
+
 const measure = () => ({
 	window: innerWidth,
 	width: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth),
@@ -42,6 +51,7 @@ const measure = () => ({
 	faint: words().filter(faint).map((e) => e.textContent.slice(0, 40)),
 	small: words().filter((e) => size(e) < 10.5).map((e) => e.textContent.slice(0, 40)),
 	words: words().length,
+	time: oneLine(document.querySelector('#began'), '20:20:22.200'),
 	dark: brightness(ground(document.body)) < 0.2,
 });
 
@@ -69,6 +79,12 @@ const places = () => Object.fromEntries(['pass', 'drop'].map((name) =>
 const veil = (seen) => document.querySelectorAll('#traffic text, #traffic .grid, #traffic .mark, #traffic .bin').forEach((e) => {
 	e.style.visibility = seen; });
 
+// Are 31 characters of a drawing 340 wide all in it, at 7.4 each?
+const within = (text) => {
+	const x = Number(text.getAttribute('x')), end = text.getAttribute('text-anchor') === 'end';
+	return end ? x - 31 * 7.4 >= 0 : x + 31 * 7.4 <= 340;
+};
+
 // Rows of text, numbers and times as the page's own functions write them, and as they should; those that differ.
 const wrong = () => [
 	[window.shown('plain'), 'plain'], [window.shown('Müller ▲ <b>&amp;'), 'Müller ▲ <b>&amp;'], [window.shown(''), ''],
@@ -80,6 +96,7 @@ const wrong = () => [
 	[wait(61e6), '1m 1s'], [wait(120000001), '2m 1s'], [wait(86400e6 * 3), '3d'], [wait(5400e6), '1h 30m'],
 	[clock(1780000000123456, 1e3), '20:26:40.123'], [clock(1780000000123456, 1e6), '20:26:40'], [clock(1780000000123456, 6e7), '20:26'],
 	[clock(1780000000123456, 864e8), '2026-05-28'], [bytes(1023).textContent, '1023 B'], [bytes(1024).textContent, '1.0 KiB'],
+	...[0, 10, 160, 180, 335].map((x) => [within(label({width: 340}, x, 0, '▼ only A drops, at most 1,020/s')), true]),
 	[bytes(1048575).textContent, '1023.9 KiB'], [bytes(1048576).textContent, '1.0 MiB'], [bytes(2 ** 51).textContent, '2048.0 TiB'],
 ].filter(([got, wanted]) => got !== wanted);
 
@@ -108,8 +125,10 @@ const facts = () => ({
 		shadow: body.rows[2] ? number(body.rows[2].cells[0]) : 0})),
 	bins: [1, 2, 3, 4].map((i) => column('table:has(#bins)', i).reduce((a, b) => a + b, 0)),
 	sources: [...document.querySelectorAll('table:has(#sources) tbody tr')].map((row) =>
-		({source: row.querySelector('code').textContent, dropped: number(row.children[1]), passed: number(row.children[3])})),
-	known: [...document.querySelectorAll('table:has(#known) tbody tr')].map((row) => row.querySelector('code').textContent),
+		({source: row.children[0].textContent, dropped: number(row.children[1]), passed: number(row.children[3])})),
+	known: ['known', 'known-against'].map((id) => [...document.querySelectorAll(`table:has(#${id}) tbody tr`)].map((row) =>
+		[row.children[0].textContent, number(row.children[1])])),
+	lost: ['A', 'B'].map((side) => number(document.querySelector('#lost-' + side))),
 	lead: document.querySelector('.lead').textContent,
 	began: document.querySelector('#began') ? document.querySelector('#began').textContent : null,
 	stopper: document.querySelector('#stopper') ? document.querySelector('#stopper').textContent : null,
@@ -117,7 +136,7 @@ const facts = () => ({
 	differences: [...document.querySelectorAll('table:has(#differences) tbody')].map((body) =>
 		({what: body.rows[0].textContent, packets: number(body.rows[1].cells[0])})),
 	differing: [...document.querySelectorAll('table:has(#differing) tbody tr')].map((row) =>
-		({source: row.querySelector('code').textContent, a: number(row.children[1]), b: number(row.children[2])})),
+		({source: row.children[0].textContent, a: number(row.children[1]), b: number(row.children[2])})),
 	spans: [...document.querySelectorAll('table:has(#alarms) tbody tr')].map((row) => [...row.children].slice(0, 3).map((e) => e.textContent)),
 	alarms: document.querySelectorAll('#traffic svg.wide .alarm').length,
 	alarmPlaces: [...document.querySelectorAll('#traffic svg.wide .alarm')].map((e) => e.x.baseVal.value / e.ownerSVGElement.viewBox.baseVal.width),

@@ -92,7 +92,7 @@ document() {
 no_other_source() {
 	local count
 	seen '.page.text | contains("sources in all")' || return
-	jq -e '.report.sources | .count > 1000 and (.heaviest | length) == 20' "$TMP/document" >/dev/null || return
+	jq -e '.report.sources | .count > 1000 and ([.heaviest[] | select(.[0] | type == "string")] | length) == 20' "$TMP/document" >/dev/null || return
 	count=$(grep -oE '"2001:db8:[^"]*"' "$TMP/document" | sort -u | wc -l)
 	((count <= 20)) || _say "$count addresses are in the page"
 }
@@ -105,6 +105,7 @@ fits() {
 		seen '[.views[].outside | length] | add' 0 && seen '.views["phone-light"].window' 360
 }
 readable() { seen '[.views[] | .faint, .small | length] | add' 0 && seen '[.views[].words > 300] | all'; }
+one_line() { seen '[.views[].time] | all'; }
 dark() { seen '[.views | to_entries[] | .value.dark == (.key | endswith("dark"))] | all'; }
 without_colour() { seen '.grey.pass == 1 and .grey.drop >= 3'; }
 structure() { seen '[.page | .lang, .headings, .captions, .figures]' '["en",1,0,0]'; }
@@ -124,7 +125,7 @@ comments() {
 }
 glance() {
 	seen .page.began '"20:27:22"' && seen '.page.lead | startswith("Drops began at 20:27:22, 42s into the capture, and reached ")' && seen '.page.stopper | startswith("any udp dport 53 limit 20/second burst 40")' &&
-		seen '.page.known | length > 3 and all(startswith("198.51.100."))' &&
+		seen '.page.known[0] | length > 3 and all(.[0] | startswith("198.51.100."))' &&
 		seen '[.page.sources[:8][].source | startswith("203.0.113.")] | all'
 }
 
@@ -148,7 +149,22 @@ sources() {
 	is "$(jq -r '.page.sources[] | select(.source == "203.0.113.5") | "\(.dropped) \(.passed)"' "$TMP/seen")" "$(<"$TMP/wanted")"
 }
 
+# Those that sent a single packet are one row, after the others.
+folded() {
+	local count
+	count=$(awk '{ n[$3]++ } END { for (source in n) once += n[source] == 1; print once }' "$TMP/lines") && ((count > 1)) || return
+	seen '.page.sources[20:] | map([(.source | gsub(","; "")), .dropped + .passed])' "[[\"$count sources with one packet each\",$count]]"
+}
+
 # ---- against
+
+# lost RUN: the packets that a policy drops of the sources that were there before.
+lost() { paste -d ' ' "$TMP/lines" "$TMP/$1.verdicts" | awk '$3 ~ /^198\.51\.100\./ { n += $8 == "drop" } END { print n }'; }
+known_to_both() {
+	local a b
+	a=$(lost this) && b=$(lost '<b>other&') && ((a > 0 && b > 0 && a != b)) || return
+	seen .page.lost "[$a,$b]" && seen '.page.known | map(map(.[1]) | add)' "[$a,$b]"
+}
 
 # Packet by packet, the verdicts of two runs.
 differs() {
@@ -235,6 +251,7 @@ t 'without scripts it says where the figures are' without_script
 t 'text, shares, rates, sizes and times' units
 t 'it fits a telephone' fits
 t 'every word can be read' readable
+t 'a time takes one line' one_line
 t 'in the dark' dark
 t 'without colours' without_colour
 t 'language, headings, captions, names of drawings' structure
@@ -242,11 +259,13 @@ t 'figures are those of simulate -j' figures
 t 'figures of rules' rules
 t 'figures over time' over_time
 t 'figures of sources' sources
+t 'sources with one packet each are one row' folded
 t 'when an alarm went on and off' alarms
 t 'hostile comments and names' comments
 t 'when it began, what stopped it, who was there before' glance
 t 'against: each packet that differs' differs
 t 'against: by rule and by source' against_rules
+t 'against: packets lost by sources that were there before, under both' known_to_both
 t 'against: the other policy as if it were alone' other_alone
 t 'against: text, and verdicts of a capture from a pipe' against_text
 t 'against: the same policy' same_policy

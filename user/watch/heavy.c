@@ -88,29 +88,31 @@ int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, ui
 	return 0;
 }
 
-uint64_t heavy_packets(const struct heavy_source *source)
+struct rl_amount heavy_amount(const struct heavy_source *source, unsigned int kinds)
 {
-	uint64_t sum = 0;
+	struct rl_amount sum = {0};
 
 	for (int i = 0; i < HEAVY_KINDS; i++)
-		sum += source->amount[i].packets;
+		if (kinds & 1U << i)
+			amount_add(&sum, &source->amount[i]);
 	return sum;
 }
 
-static uint64_t packets_of(const struct heavy_source *source, unsigned int kind)
+static uint64_t packets_of(const struct heavy_source *source, unsigned int kinds)
 {
-	return kind < HEAVY_KINDS ? source->amount[kind].packets : heavy_packets(source);
+	return heavy_amount(source, kinds).packets;
 }
 
 /* More packets first; the address decides between equals, so that the order is always the same. */
-static bool is_before(const struct heavy_source *a, const struct heavy_source *b, unsigned int kind)
+static bool is_before(const struct heavy_source *a, const struct heavy_source *b,
+		      unsigned int kinds)
 {
-	uint64_t x = packets_of(a, kind), y = packets_of(b, kind);
+	uint64_t x = packets_of(a, kinds), y = packets_of(b, kinds);
 
 	return x != y ? x > y : memcmp(a->addr, b->addr, sizeof(a->addr)) < 0;
 }
 
-size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_ns,
+size_t heavy_top(const struct heavy *heavy, unsigned int kinds, uint64_t before_ns,
 		 const struct heavy_source **out, size_t max)
 {
 	size_t count = 0;
@@ -118,9 +120,9 @@ size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_n
 	for (const struct heavy_source *s = heavy->list; s; s = s->hh.next) {
 		size_t at = count;
 
-		if (s->first_ns >= before_ns || !packets_of(s, kind))
+		if (s->first_ns >= before_ns || !packets_of(s, kinds))
 			continue;
-		while (at && is_before(s, out[at - 1], kind))
+		while (at && is_before(s, out[at - 1], kinds))
 			at--;
 		if (at >= max)
 			continue;
@@ -128,6 +130,25 @@ size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_n
 		memmove(&out[at + 1], &out[at],
 			(count - 1 - at) * sizeof(const struct heavy_source *));
 		out[at] = s;
+	}
+	return count;
+}
+
+size_t heavy_singles(const struct heavy *heavy, unsigned int kinds, uint64_t before_ns,
+		     struct heavy_source *sum)
+{
+	size_t count = 0;
+
+	*sum = (struct heavy_source){.first_ns = UINT64_MAX};
+	for (const struct heavy_source *s = heavy->list; s; s = s->hh.next) {
+		if (s->first_ns >= before_ns || packets_of(s, kinds) != 1)
+			continue;
+		count++;
+		for (int i = 0; i < HEAVY_KINDS; i++)
+			amount_add(&sum->amount[i], &s->amount[i]);
+		sum->missed = s->missed > sum->missed ? s->missed : sum->missed;
+		sum->first_ns = s->first_ns < sum->first_ns ? s->first_ns : sum->first_ns;
+		sum->last_ns = s->last_ns > sum->last_ns ? s->last_ns : sum->last_ns;
 	}
 	return count;
 }

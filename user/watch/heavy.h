@@ -18,7 +18,8 @@
 #include "rlctl_abi.h"
 
 #define HEAVY_MAX   8192
-#define HEAVY_KINDS 2
+#define HEAVY_KINDS 4
+#define HEAVY_ALL   ((1U << HEAVY_KINDS) - 1) /* a bit for each kind */
 
 /* A source as limits count it: an IPv4 address or an IPv6 /64. */
 struct heavy_source {
@@ -39,12 +40,17 @@ struct heavy {
 int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, uint32_t bytes,
 	      uint64_t time_ns);
 
-uint64_t heavy_packets(const struct heavy_source *source);
+/* The packets of these kinds. */
+struct rl_amount heavy_amount(const struct heavy_source *source, unsigned int kinds);
 
-/* The sources with most packets of the kind, none without (HEAVY_KINDS: of all kinds), of those
- * first seen before that time, the heaviest first, into out[max]. Returns how many. */
-size_t heavy_top(const struct heavy *heavy, unsigned int kind, uint64_t before_ns,
+/* The sources with most packets of these kinds, none without, of those first seen before that
+ * time, the heaviest first, into out[max]. Returns how many. */
+size_t heavy_top(const struct heavy *heavy, unsigned int kinds, uint64_t before_ns,
 		 const struct heavy_source **out, size_t max);
+
+/* Sums up those of the same with a single packet of these kinds. Returns how many. */
+size_t heavy_singles(const struct heavy *heavy, unsigned int kinds, uint64_t before_ns,
+		     struct heavy_source *sum);
 
 size_t heavy_count(const struct heavy *heavy);
 void heavy_clear(struct heavy *heavy);

@@ -3,7 +3,7 @@
 // same. A chart is {up, down, title, description, mark, alarms}: two series with their names and classes, one upwards from the line, one
 // downwards, a time to mark and alarms to show below.
 
-const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36;
+const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36, LETTER_WIDTH = 7.5;
 
 const patterns = () => draw('svg', {class: 'defs', width: 0, height: 0, 'aria-hidden': true}, draw('defs', {},
 	[['hatch', 6, draw('rect', {class: 'stroke', width: 3, height: 6})],
@@ -47,11 +47,11 @@ function xOf(plot, time) {
 	return tenth((Math.min(Math.max(time, from), to) - from) / (to - from) * plot.width);
 }
 
-// A word beside x, on the side where there is more room.
+// Words beside x, on the side where there is more room, and never beyond the edge.
 function label(plot, x, y, text) {
-	const left = x > plot.width / 2;
+	const left = x > plot.width / 2, wide = text.length * LETTER_WIDTH;
 
-	return draw('text', {class: 'name', x: left && x > 5 ? x - 5 : x + 5, y, ...(left && {'text-anchor': 'end'})}, text);
+	return draw('text', {class: 'name', x: left ? Math.max(x - 5, wide) : Math.min(x + 5, plot.width - wide), y, ...(left && {'text-anchor': 'end'})}, text);
 }
 
 // Steps are of packets in a bin; what is printed are packets a second.

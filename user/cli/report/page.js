@@ -99,6 +99,9 @@ function wait(span) {
 
 let said, report, bins, facts;
 
+const letters = ['A', 'B'];
+// The part of their packets that known sources lost.
+const lostOf = (known) => share(known.dropped, known.dropped + known.passed);
 const begin = (bin) => bins.first_us + bin * bins.width_us;
 
 // The rule that dropped most, unless a reason that no rule has dropped more.
@@ -121,14 +124,13 @@ function overTime(passes, unit) {
 }
 
 function factsFind() {
-	facts = {reasons: report.reasons.filter((of) => of.packets), known: report.sources.known};
+	facts = {reasons: report.reasons.filter((of) => of.packets), known: report.sources.known[0]};
 	Object.assign(facts, {
 		passed: overTime(true, 'packets'), passedBytes: overTime(true, 'bytes'),
 		dropped: overTime(false, 'packets'), droppedBytes: overTime(false, 'bytes'),
 		step: bins.width_us < SECOND ? MS : SECOND,
 	});
 	facts.worst = peak(facts.dropped);
-	facts.knownAll = facts.known.dropped + facts.known.passed;
 	facts.stopper = stopper();
 }
 
@@ -141,11 +143,14 @@ function lead() {
 	return make('p', {class: 'lead'}, 'Drops began at ', strong(clock(report.began_us, facts.step)),
 		into ? `, ${wait(into)} into the capture,` : ', with the capture,', ` and reached ${rate(facts.dropped[facts.worst], bins.width_us)}. `,
 		facts.stopper.name(), ' dropped ', strong(share(facts.stopper.packets, sum(facts.dropped))), ' of what was dropped.',
-		facts.known.count > 0 && [' Sources that were there before lost ', strong(share(facts.known.dropped, facts.knownAll)), ' of their packets.']);
+		facts.known.count > 0 && [' Sources that were there before lost ', strong(lostOf(facts.known)), ' of their packets',
+			said.against && [', and under ', make('bdi', {}, report.policies[1]), ' ', strong(lostOf(report.sources.known[1]))], '.']);
 }
 
 const card = (title, id, big, text, rest, kind = '', restId = '') => make('div', {class: kind}, make('dt', {}, title),
 	make('dd', {class: 'big', id}, big), make('dd', {}, text), rest && make('dd', {class: 'soft', ...(restId && {id: restId})}, rest));
+const lostCard = (id, title, known) => known.count ? card(title, id, number(known.dropped), ['packets, ', lostOf(known)],
+	[number(known.losing), ' of ', number(known.count), report.sources.missed ? ' noted sources' : ' sources']) : card(title, id, '-', 'no source was');
 const amountCard = (id, title, packets, size) => card(title, id, number(packets), ['packets, ', share(packets, report.packets)], bytes(size), '', id + '-bytes');
 
 const cards = () => make('dl', {class: 'cards'},
@@ -154,10 +159,7 @@ const cards = () => make('dl', {class: 'cards'},
 	report.began_us && [
 		card('Drops began', 'began', clock(report.began_us, facts.step), `worst at ${clock(begin(facts.worst), facts.step)}`,
 			`${rate(facts.dropped[facts.worst], bins.width_us)} dropped`),
-		facts.known.count ? card('Lost by sources that were there before', 'known-lost', number(facts.known.dropped),
-			['packets, ', share(facts.known.dropped, facts.knownAll)],
-			[number(facts.known.losing), ' of ', number(facts.known.count), report.sources.missed ? ' noted sources' : ' sources'])
-			: card('Lost by sources that were there before', 'known-lost', '-', 'no source was'),
+		lostCard('known-lost', 'Lost by sources that were there before', facts.known),
 		make('div', {class: 'full'}, make('dt', {}, 'Dropped most'), make('dd', {id: 'stopper'}, facts.stopper.name()),
 			make('dd', {}, number(facts.stopper.packets), ' packets'))]);
 
@@ -176,8 +178,9 @@ function summary() {
 
 // ---- against another policy
 
-function sourceHead(source) {
-	return head(code(source.source), source.missed > 0 && small(`up to ${source.missed} more`));
+// A number stands for as many sources with one packet each.
+function sourceHead({source, missed}, each = 'with one packet each') {
+	return head(typeof source === 'number' ? `${plural(source, missed ? 'noted source' : 'source')} ${each}` : code(source), missed > 0 && small(` up to ${missed} more`));
 }
 
 function difference(of, series) {
@@ -212,14 +215,15 @@ function reasonAgainst({reason: name, passes}, a, b) {
 }
 
 function againstSection(against) {
-	const only = ['A', 'B'].map((letter, i) => {
+	const only = letters.map((letter, i) => {
 		const amount = [against.dropped_only_by.policy, against.dropped_only_by.against][i];
 
 		return card(`Only ${letter} drops`, 'only-' + letter, number(amount.packets), ['packets, ', bytes(amount.bytes)],
-			[`${letter} is `, make('bdi', {}, report.policies[i])], 'full');
+			[`${letter} is `, make('bdi', {}, report.policies[i])]);
 	});
+	const lost = letters.map((letter, i) => lostCard('lost-' + letter, `${letter}: lost by sources that were there before`, report.sources.known[i]));
 
-	return fill(section(['Against ', report.policies[1]], make('dl', {class: 'cards'}, only),
+	return fill(section(['Against ', report.policies[1]], make('dl', {class: 'cards'}, only, lost),
 		against.differences.length ? differences(against) : paragraph('Both policies pass and drop the same packets.'),
 		make('h3', {}, 'Reasons'),
 		table('reasons-against', 'Packets by reason, ▲ passed and ▼ dropped.', [['', 'Reason'], ['n', 'A'], ['n', 'B'], ['n', 'B to A']],
@@ -266,35 +270,37 @@ const overTimeTable = () => details('The figures over time',
 
 // ---- sources
 
-function source(of) {
+function source(of, each) {
 	const all = of.passed + of.dropped, bar = make('span', {});
 
 	bar.style.width = `${Math.floor(of.dropped * 100 / all)}%`;
-	return row(sourceHead(of), cell('n', number(of.dropped)),
+	return row(sourceHead(of, each), cell('n', number(of.dropped)),
 		cell('n', share(of.dropped, all), make('span', {class: 'bar', 'aria-hidden': true}, bar)),
 		cell('n', number(of.passed)), cell('n bytes', bytes(of.size)), cell('over seen', spanDraw(of)));
 }
 
-const sourcesTable = (id, caption, list) => table(id, caption,
+const sourcesTable = (id, caption, list, each) => table(id, caption,
 	[['', 'Source'], ['n', 'Dropped'], ['n', 'lost'], ['n', 'Passed'], ['n bytes', 'Bytes'], ['', 'Seen']],
 	make('tbody', {}, list.map(([name, dropped, passed, size, missed, first_us, last_us]) =>
-		source({source: name, dropped, passed, size, missed, first_us, last_us}))));
+		source({source: name, dropped, passed, size, missed, first_us, last_us}, each))));
 
-function known() {
-	if (!report.began_us)
-		return null;
-	return section('Lost by sources that were there before', facts.known.losing ? [
-		sourcesTable('known', 'They sent before drops began, and lost packets: perhaps honest traffic.', facts.known.heaviest),
-		facts.known.losing > facts.known.heaviest.length &&
-			soft(`${digits(facts.known.losing - facts.known.heaviest.length)} more such sources lost less.`)]
-		: paragraph(facts.known.count ? 'None of the sources that were seen before drops began lost a packet.'
-			: 'No source was seen before drops began, so that none can be distinguished from the others.'));
+function knownOf(known, i) {
+	const hidden = known.losing - sum(known.heaviest.map(([name]) => typeof name === 'number' ? name : 1));
+
+	return [report.policies.length > 1 && make('h3', {}, `${letters[i]}: `, make('bdi', {}, report.policies[i])), known.losing ? [
+		sourcesTable(['known', 'known-against'][i], 'They sent before drops began, and lost packets: perhaps honest traffic.', known.heaviest,
+			'that lost one packet each'),
+		hidden > 0 && soft(`${plural(hidden, 'more such source')} lost less.`)]
+		: paragraph(known.count ? 'None of the sources that were seen before drops began lost a packet.'
+			: 'No source was seen before drops began, so that none can be distinguished from the others.')];
 }
+
+const known = () => (sum(facts.dropped) || said.against) && section('Lost by sources that were there before', report.sources.known.map(knownOf));
 
 const sources = () => section('Heaviest sources',
 	sourcesTable('sources', 'IPv4 by address, IPv6 by /64; those of most packets first.', report.sources.heaviest),
-	soft(report.sources.missed ? `There are more than ${digits(report.sources.max)} sources. The list has each one with more than ${report.sources.missed} ` +
-		'packets; a figure may lack as many packets as stand beside the source.'
+	soft(report.sources.missed ? `There are more than ${digits(report.sources.max)} sources. The list has each one with more than ` +
+		`${plural(report.sources.missed, 'packet')}; a figure may lack as many packets as stand beside the source.`
 		: `There are ${plural(report.sources.count, 'source')} in all; the figures are exact.`));
 
 // ---- alarms
@@ -328,7 +334,8 @@ const method = () => details('How to read this page',
 	report.packets > 0 && paragraph(`Each step of a drawing is the mean of ${duration(bins.width_us)}; the first and the last one may lie in part ` +
 		'outside of the capture, and show less than there was. Small drawings have a scale of their own. Times are UTC.'),
 	paragraph(`Drops are said to begin with the first step that has ${report.began_percent} % of the drops of the worst one. Sources were there before ` +
-		'that were seen in the first half of the time until then: a limit lets the first packets of a flood pass, too.'),
+		'that were seen in the first half of the time until then: a limit lets the first packets of a flood pass, too.' +
+		(said.against ? ' They are the same for both policies: those before the drops of A or, if it dropped nothing, of B.' : '')),
 	paragraph('A packet that passes counts for each limit that it was held to, so that the packets of all rules may be more than those of the capture.'),
 	report.not_run > 0 && paragraph(`${report.not_run} packets were sent by a local address or passed between others, and were not run.`),
 	report.jumps > 0 && paragraph(`Time jumps ${plural(report.jumps, 'time')} in this capture; there the policy starts over without any state.`),

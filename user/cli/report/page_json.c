@@ -154,94 +154,117 @@ static struct json_object *json_rules(const struct record *record)
 
 /* ---- sources and alarms */
 
-static uint64_t drops_at(const struct record *record, size_t bin)
+static uint64_t drops_at(const struct record_side *side, size_t bin)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (record->sides[0].reasons[i] && !reason_rows[i].passes)
-			sum += record->sides[0].reasons[i]->at[bin].packets;
+		if (side->reasons[i] && !reason_rows[i].passes)
+			sum += side->reasons[i]->at[bin].packets;
 	return sum;
 }
 
 /* 0: nothing was dropped. */
-static uint64_t drops_begin_ns(const struct record *record)
+static uint64_t drops_begin_ns(const struct record *record, const struct record_side *side)
 {
 	uint64_t worst = 0, begin_ns;
 	size_t bin = 0;
 
 	for (size_t i = 0; i < record->timeline.count; i++)
-		worst = drops_at(record, i) > worst ? drops_at(record, i) : worst;
+		worst = drops_at(side, i) > worst ? drops_at(side, i) : worst;
 	if (!worst)
 		return 0;
-	while (drops_at(record, bin) * 100 < worst * DROPS_BEGIN_PERCENT)
+	while (drops_at(side, bin) * 100 < worst * DROPS_BEGIN_PERCENT)
 		bin++;
 	begin_ns = timeline_begin_ns(&record->timeline, bin);
 	return begin_ns > record->first_ns ? begin_ns : record->first_ns;
 }
 
-/* Each as [source, dropped, passed, bytes, missed, first_us, last_us]; no more than are shown, so
- * that who passes the page on passes on no other address. */
-static struct json_object *json_heaviest(const struct heavy *sources, unsigned int kind,
+/* As [source, dropped, passed, bytes, missed, first_us, last_us]. */
+static struct json_object *json_source(struct json_object *name, const struct heavy_source *source,
+				       int side)
+{
+	struct rl_amount dropped = heavy_amount(source, RECORD_DROPPED(side));
+	struct rl_amount passed = heavy_amount(source, HEAVY_ALL & ~RECORD_DROPPED(side));
+	struct json_object *row = json_object_new_array();
+
+	json_append(row, name);
+	append_number(row, dropped.packets);
+	append_number(row, passed.packets);
+	append_number(row, dropped.bytes + passed.bytes);
+	append_number(row, source->missed);
+	append_number(row, source->first_ns / NS_PER_US);
+	append_number(row, source->last_ns / NS_PER_US);
+	return row;
+}
+
+/* No more than are shown, so that who passes the page on passes on no other address; those with one
+ * packet of these kinds are one row, with their number in place of an address. */
+static struct json_object *json_heaviest(const struct heavy *sources, int side, unsigned int kinds,
 					 uint64_t before_ns)
 {
 	const struct heavy_source *top[SOURCES_SHOWN];
-	size_t count = heavy_top(sources, kind, before_ns, top, SOURCES_SHOWN);
+	size_t count = heavy_top(sources, kinds, before_ns, top, SOURCES_SHOWN), singles;
 	struct json_object *list = json_object_new_array();
+	struct heavy_source sum;
 	char text[PREFIX_TEXT_MAX];
 
+	singles = heavy_singles(sources, kinds, before_ns, &sum);
 	for (size_t i = 0; i < count; i++) {
-		const struct rl_amount *passed = &top[i]->amount[RECORD_PASSED];
-		const struct rl_amount *dropped = &top[i]->amount[RECORD_DROPPED];
-		struct json_object *row = json_object_new_array();
-
+		if (singles > 1 && heavy_amount(top[i], kinds).packets == 1)
+			break;
 		heavy_print(text, sizeof(text), top[i]);
-		json_append(row, json_object_new_string(text));
-		append_number(row, dropped->packets);
-		append_number(row, passed->packets);
-		append_number(row, dropped->bytes + passed->bytes);
-		append_number(row, top[i]->missed);
-		append_number(row, top[i]->first_ns / NS_PER_US);
-		append_number(row, top[i]->last_ns / NS_PER_US);
-		json_append(list, row);
+		json_append(list, json_source(json_object_new_string(text), top[i], side));
 	}
+	if (singles > 1)
+		json_append(list, json_source(json_object_new_uint64(singles), &sum, side));
 	return list;
 }
 
-/* Those that came in the first half of the time before drops began: sources of its second half may
- * belong to what was dropped then, for a limit's burst lets the first packets of a flood pass. */
-static struct json_object *json_known(const struct record *record, uint64_t begin_ns)
+/* Those first seen before that time, and what this side's policy dropped of them. */
+static struct json_object *json_known(const struct record *record, int side, uint64_t before_ns)
 {
 	struct json_object *object = json_object_new_object();
-	uint64_t before_ns = 0, count = 0, losing = 0, passed = 0, dropped = 0;
+	uint64_t count = 0, losing = 0, all = 0, dropped = 0;
 
-	if (begin_ns > record->first_ns)
-		before_ns = record->first_ns + (begin_ns - record->first_ns) / 2;
 	for (const struct heavy_source *s = record->sources.list; s; s = s->hh.next) {
+		uint64_t lost = heavy_amount(s, RECORD_DROPPED(side)).packets;
+
 		if (s->first_ns >= before_ns)
 			continue;
 		count++;
-		losing += s->amount[RECORD_DROPPED].packets > 0;
-		passed += s->amount[RECORD_PASSED].packets;
-		dropped += s->amount[RECORD_DROPPED].packets;
+		losing += lost > 0;
+		all += heavy_amount(s, HEAVY_ALL).packets;
+		dropped += lost;
 	}
 	json_put_number(object, "count", count);
 	json_put_number(object, "losing", losing);
-	json_put_number(object, "passed", passed);
+	json_put_number(object, "passed", all - dropped);
 	json_put_number(object, "dropped", dropped);
-	json_put(object, "heaviest", json_heaviest(&record->sources, RECORD_DROPPED, before_ns));
+	json_put(object, "heaviest",
+		 json_heaviest(&record->sources, side, RECORD_DROPPED(side), before_ns));
 	return object;
 }
 
-static struct json_object *json_sources(const struct record *record, uint64_t begin_ns)
+/* Both policies are asked about the same sources, those that came in the first half of the time
+ * before drops began: sources of its second half may belong to what was dropped then, for a limit's
+ * burst lets the first packets of a flood pass. */
+static struct json_object *json_sources(const struct record *record)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *known = json_object_new_array();
+	uint64_t begin_ns = 0, before_ns = 0;
 
+	for (int i = 0; !begin_ns && i < record->side_count; i++)
+		begin_ns = drops_begin_ns(record, &record->sides[i]);
+	if (begin_ns > record->first_ns)
+		before_ns = record->first_ns + (begin_ns - record->first_ns) / 2;
+	for (int i = 0; i < record->side_count; i++)
+		json_append(known, json_known(record, i, before_ns));
 	json_put_number(object, "count", heavy_count(&record->sources));
 	json_put_number(object, "missed", record->sources.missed);
 	json_put_number(object, "max", HEAVY_MAX);
-	json_put(object, "heaviest", json_heaviest(&record->sources, HEAVY_KINDS, UINT64_MAX));
-	json_put(object, "known", json_known(record, begin_ns));
+	json_put(object, "heaviest", json_heaviest(&record->sources, 0, HEAVY_ALL, UINT64_MAX));
+	json_put(object, "known", known);
 	return object;
 }
 
@@ -294,7 +317,7 @@ static void put_differences(struct json_object *object, const struct record *rec
 	json_put(object, "differences", drawn);
 	put_series(object, "only_policy", record, &only[0], false);
 	put_series(object, "only_against", record, &only[1], false);
-	json_put(object, "differing", json_differing(record, SOURCES_SHOWN));
+	json_put(object, "differing", json_differing(record, SOURCES_SHOWN, true));
 }
 
 struct json_object *page_json(const struct page *page)
@@ -302,7 +325,6 @@ struct json_object *page_json(const struct page *page)
 	const struct record *record = page->record;
 	struct json_object *object = json_object_new_object();
 	struct json_object *policies = json_object_new_array(), *alarms = json_object_new_array();
-	uint64_t begin_ns = drops_begin_ns(record);
 
 	for (int i = 0; i < record->side_count; i++) {
 		json_append(policies, json_object_new_string(record->sides[i].name));
@@ -319,9 +341,9 @@ struct json_object *page_json(const struct page *page)
 	json_put(object, "bins", json_bins(&record->timeline));
 	json_put(object, "reasons", json_reasons(record));
 	json_put(object, "rules", json_rules(record));
-	put_time(object, "began_us", begin_ns);
+	put_time(object, "began_us", drops_begin_ns(record, &record->sides[0]));
 	json_put_number(object, "began_percent", DROPS_BEGIN_PERCENT);
-	json_put(object, "sources", json_sources(record, begin_ns));
+	json_put(object, "sources", json_sources(record));
 	json_put(object, "alarms", alarms);
 	if (record->side_count > 1)
 		put_differences(object, record);

@@ -321,7 +321,8 @@ static int difference_add(struct record *record, size_t bin, uint32_t side,
 	return series_add(record, &difference->series, bin, amount);
 }
 
-static int source_add(struct record *record, const struct captured *packet, bool passes, int only)
+static int source_add(struct record *record, const struct captured *packet, unsigned int kind,
+		      int only)
 {
 	struct local_packet parsed;
 	int ret;
@@ -329,8 +330,7 @@ static int source_add(struct record *record, const struct captured *packet, bool
 	local_packet_parse(packet, &parsed);
 	if (!parsed.has_addresses)
 		return 0;
-	ret = heavy_add(&record->sources, parsed.src, passes ? RECORD_PASSED : RECORD_DROPPED,
-			packet->bytes, packet->time_ns);
+	ret = heavy_add(&record->sources, parsed.src, kind, packet->bytes, packet->time_ns);
 	if (!ret && only >= 0)
 		ret = heavy_add(&record->differing, parsed.src, only, packet->bytes,
 				packet->time_ns);
@@ -341,15 +341,16 @@ int record_packet(struct record *record, const struct captured *packet,
 		  const struct record_verdict verdicts[RECORD_SIDES])
 {
 	const struct rl_amount amount = {.packets = 1, .bytes = packet->bytes};
-	bool passes = reason_rows[verdicts[0].reason].passes;
-	int only = -1; /* the side that alone drops the packet; -1: both do the same */
+	unsigned int kind = 0;
+	int only; /* the side that alone drops the packet; -1: both do the same */
 	int ret = 0;
 	size_t bin;
 
 	if (!record->side_count)
 		return 0;
-	if (record->side_count > 1 && passes != (bool)reason_rows[verdicts[1].reason].passes)
-		only = passes;
+	for (int i = 0; i < record->side_count; i++)
+		kind |= reason_rows[verdicts[i].reason].passes ? 0 : 1U << i;
+	only = record->side_count > 1 && (kind == 1 || kind == 2) ? (int)kind - 1 : -1;
 	bin = timeline_bin(&record->timeline, packet->time_ns);
 	if (!record->packets.packets || packet->time_ns < record->first_ns)
 		record->first_ns = packet->time_ns;
@@ -362,7 +363,7 @@ int record_packet(struct record *record, const struct captured *packet,
 	if (!ret && only >= 0)
 		ret = difference_add(record, bin, only, &verdicts[only], &amount);
 	if (!ret)
-		ret = source_add(record, packet, passes, only);
+		ret = source_add(record, packet, kind, only);
 	return ret ? out_of_room() : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* All that a page or a summary says of a simulation, collected packet by packet in bounded memory:
  * over time by reason and by rule, by source, alarms, and the packets with which a second policy
- * deals differently. Memory: at most 4 KB for a reason, 12 KB for a rule that matched, 2 MB for
+ * deals differently. Memory: at most 4 KB for a reason, 12 KB for a rule that matched, 3 MB for
  * sources.
  */
 #pragma once
@@ -22,8 +22,9 @@
 /* The policy, and with --against the other one. */
 #define RECORD_SIDES 2
 
-/* Kinds of packets in record.sources; in record.differing the kind is the side that drops. */
-enum { RECORD_PASSED, RECORD_DROPPED };
+/* The kind of a packet in record.sources has a bit for each side that drops it; these are the kinds
+ * with that of a side. In record.differing the kind is the side that drops. */
+#define RECORD_DROPPED(side) ((side) ? 1U << 2 | 1U << 3 : 1U << 1 | 1U << 3)
 
 struct record_verdict {
 	enum rl_reason reason;

@@ -104,8 +104,9 @@ int simulate_against_print(const struct record *record);
 /* Puts the member "against". 0 or -1; reports. */
 int simulate_against_json(const struct record *record, struct json_object *object);
 
-/* The sources of most packets with which the policies deal differently. */
-struct json_object *json_differing(const struct record *record, size_t max);
+/* The sources of most packets with which the policies deal differently; `folded`: those of one
+ * packet are one element, of which "source" is their number. */
+struct json_object *json_differing(const struct record *record, size_t max, bool folded);
 
 /* All differences, those of most packets first, an array of as many as HASH_COUNT says, which the
  * caller frees. Exits if out of memory. */

@@ -84,7 +84,7 @@ static void differences_print(const struct record *record)
 static void sources_print(const struct record *record)
 {
 	const struct heavy_source *top[SOURCES_SHOWN];
-	size_t count = heavy_top(&record->differing, HEAVY_KINDS, UINT64_MAX, top, SOURCES_SHOWN);
+	size_t count = heavy_top(&record->differing, HEAVY_ALL, UINT64_MAX, top, SOURCES_SHOWN);
 	struct table table = {.columns = 3, .right = 3};
 	char source[PREFIX_TEXT_MAX];
 
@@ -148,25 +148,43 @@ static struct json_object *json_differences(const struct record *record)
 	return array;
 }
 
-struct json_object *json_differing(const struct record *record, size_t max)
+static struct json_object *json_source(const struct heavy_source *source)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int side = 0; side < RECORD_SIDES; side++)
+		json_put(object, side_keys[side], json_amount(&source->amount[side]));
+	json_put_number(object, "missed", source->missed);
+	return object;
+}
+
+struct json_object *json_differing(const struct record *record, size_t max, bool folded)
 {
 	const struct heavy_source **top = calloc(max, sizeof(const struct heavy_source *));
 	struct json_object *array = json_object_new_array();
+	struct heavy_source sum;
 	char source[PREFIX_TEXT_MAX];
-	size_t count;
+	size_t count, singles;
 
 	if (!top)
 		out_of_memory();
-	count = heavy_top(&record->differing, HEAVY_KINDS, UINT64_MAX, top, max);
-
+	count = heavy_top(&record->differing, HEAVY_ALL, UINT64_MAX, top, max);
+	singles = heavy_singles(&record->differing, HEAVY_ALL, UINT64_MAX, &sum);
+	folded = folded && singles > 1;
 	for (size_t i = 0; i < count; i++) {
-		struct json_object *object = json_object_new_object();
+		struct json_object *object;
 
+		if (folded && heavy_amount(top[i], HEAVY_ALL).packets == 1)
+			break;
+		object = json_source(top[i]);
 		heavy_print(source, sizeof(source), top[i]);
 		json_put_text(object, "source", source);
-		for (int side = 0; side < RECORD_SIDES; side++)
-			json_put(object, side_keys[side], json_amount(&top[i]->amount[side]));
-		json_put_number(object, "missed", top[i]->missed);
+		json_append(array, object);
+	}
+	if (folded) {
+		struct json_object *object = json_source(&sum);
+
+		json_put_number(object, "source", singles);
 		json_append(array, object);
 	}
 	free(top);
@@ -191,7 +209,7 @@ int simulate_against_json(const struct record *record, struct json_object *objec
 		json_put(only, side_keys[i], json_amount(&record->only[i]));
 	json_put(against, "dropped_only_by", only);
 	json_put(against, "differences", json_differences(record));
-	json_put(against, "sources", json_differing(record, SOURCES_SHOWN));
+	json_put(against, "sources", json_differing(record, SOURCES_SHOWN, false));
 	json_put(object, "against", against);
 	return 0;
 }
