@@ -246,12 +246,36 @@ test_kinds_of_errors() {
 		for key in source dest sport dport flow rule source+dport source+dest source+sport; do echo "rule any limit 9/second per $key"; done
 		echo 'rule @there limit sliding-log 9999/second'
 	} >wrong
-	wrong_rows "1:14 2:6 3:23 4:14 6:10 $(seq -f %.0f:1 7 15 | xargs) 16:31 rlctl: wrong: 15 errors" "$RLCTL" apply --check wrong &&
+	wrong_rows "1:14 2:6 3:23 4:14 6:10 $(seq -f %.0f:1 7 15 | xargs) 16:6 16:31 rlctl: wrong: 16 errors" "$RLCTL" apply --check wrong &&
 		{ cat wrong && echo 'include none'; } >longer && mv longer wrong &&
 		wrong_rows "1:14 4:14 6:10 $(seq -f %.0f:1 7 15 | xargs) 16:31 17:9 rlctl: wrong: 14 errors" "$RLCTL" apply --check wrong
 }
 
+# An error in a line hides no other; what the line would define counts as named.
+test_errors_behind_errors() {
+	cat >wrong <<'EOF'
+set here evry 5m file /none max 0x
+alarm odd when src @p over 9
+sett there
+rule @here dny # src @q
+rule @y dny while odd
+rule any dport 99999 src @z filter "tcp prt 5" deny while never
+rule any while Bad! deny src @there
+rul @y
+rule any src y @y filter "tcp
+rule @y deny
+EOF
+	wrong_rows '1:10 2:20 2:28 3:1 4:12 5:6 5:9 6:16 6:26 6:37 6:59 7:10 7:16 8:1 8:5 9:14 9:16 9:26 10:6 rlctl: wrong: 19 errors' \
+		"$RLCTL" apply --check wrong &&
+		has 'warning: set here: /none: No such file or directory: it would have no members' cat "$TMP/stderr" &&
+		printf '\xef\xbb\xbfset a\nrule @a deny\nrule @b dny\n' >wrong &&
+		wrong_rows '1:1 3:6 3:9 rlctl: wrong: 3 errors' "$RLCTL" apply --check wrong &&
+		{ seq -f 'set s%.0f' 65 && printf 'rule @s65 deny\nrule @s66 deny\n'; } >wrong &&
+		wrong_rows '65:5 67:6 rlctl: wrong: 2 errors' "$RLCTL" apply --check wrong
+}
+
 t 'all errors of a policy' test_all_errors
+t 'errors behind errors' test_errors_behind_errors
 t 'errors of several kinds' test_kinds_of_errors
 
 rows nobody <<END

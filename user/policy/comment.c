@@ -57,6 +57,15 @@ size_t plain_length(const char *text, const char *end)
 	return at - text;
 }
 
+const char *comment_begin(const char *line, const char *end)
+{
+	bool quoted = false;
+
+	while (line < end && (*line != '#' || quoted))
+		quoted ^= *line++ == '"';
+	return line;
+}
+
 void comment_set(struct rule *rule, const char *text, const char *end)
 {
 	size_t used = 0, len;

@@ -13,7 +13,6 @@
 #include "policy/set.h"
 
 #define LINE_MAX_BYTES             4096
-#define BYTE_ORDER_MARK            "\xef\xbb\xbf" /* U+FEFF */
 
 #define PROTOCOL_LISTED(name, ...) name ", "
 #define ACTION_EXPECTED                                                                    \
@@ -81,24 +80,10 @@ static int line_refuse(struct policy_error *err, size_t offset, const char *text
 	return -EINVAL;
 }
 
-/* The first # outside of quotation marks; NULL: there is none. */
-static const char *comment_find(const char *line, size_t len)
-{
-	bool quoted = false;
-
-	for (const char *at = line; at < line + len; at++) {
-		if (*at == '#' && !quoted)
-			return at;
-		quoted ^= *at == '"';
-	}
-	return NULL;
-}
-
 /* Puts the cursor on the first word. */
 static int line_open(struct parser *p, const char *line, size_t len)
 {
 	const char *nul = memchr(line, '\0', len);
-	const char *comment = comment_find(line, len);
 
 	if (nul)
 		return line_refuse(p->err, nul - line,
@@ -110,7 +95,7 @@ static int line_open(struct parser *p, const char *line, size_t len)
 	if (len > LINE_MAX_BYTES)
 		return line_refuse(p->err, LINE_MAX_BYTES,
 				   "the line is longer than 4096 bytes: write one rule per line");
-	words_open(p, line, comment ? comment : line + len);
+	words_open(p, line, comment_begin(line, line + len));
 	return 0;
 }
 
@@ -264,48 +249,11 @@ static void refuse_second(struct policy_errors *errors, struct policy_error *err
 	policy_errors_add(errors, err);
 }
 
-static int set_add(struct policy *policy, const struct policy_set *set,
-		   struct policy_errors *errors)
-{
-	const struct policy_set *there = policy_set_find(policy, set->name);
-	struct policy_error err = {.line = set->line, .column = set->column};
-
-	if (!there && policy->set_count < RL_SETS_MAX)
-		return policy_set_put(policy, set);
-	if (there) {
-		refuse_second(errors, &err, "set", set->name, there->line);
-		return 0;
-	}
-	snprintf(err.text, sizeof(err.text),
-		 "too many sets: a policy has at most %d, join lists into fewer of them",
-		 RL_SETS_MAX);
-	policy_errors_add(errors, &err);
-	return 0;
-}
-
-static int alarm_add(struct policy *policy, const struct policy_alarm *alarm,
-		     struct policy_errors *errors)
-{
-	const struct policy_alarm *there = policy_alarm_find(policy, alarm->name);
-	struct policy_error err = {.line = alarm->line, .column = alarm->column};
-
-	if (!there && policy->alarm_count < RL_ALARMS_MAX)
-		return policy_alarm_put(policy, alarm);
-	if (there) {
-		refuse_second(errors, &err, "alarm", alarm->name, there->line);
-		return 0;
-	}
-	snprintf(err.text, sizeof(err.text), "too many alarms: a policy has at most %d, remove one",
-		 RL_ALARMS_MAX);
-	policy_errors_add(errors, &err);
-	return 0;
-}
-
 /* A text that is being read. */
 struct reading {
 	const struct policy_context *ctx;
 	struct policy policy;
-	struct policy damaged; /* has the names of sets and alarms whose lines have an error */
+	struct policy damaged; /* has what lines with an error name */
 	bool lacks;            /* an include that could not be followed, which may define names */
 	struct policy_errors *errors;
 };
@@ -314,6 +262,43 @@ static void reading_clear(struct reading *reading)
 {
 	policy_clear(&reading->policy);
 	policy_clear(&reading->damaged);
+}
+
+static int set_add(struct reading *reading, const struct policy_set *set)
+{
+	struct policy *policy = &reading->policy;
+	const struct policy_set *there = policy_set_find(policy, set->name);
+	struct policy_error err = {.line = set->line, .column = set->column};
+
+	if (!there && policy->set_count < RL_SETS_MAX)
+		return policy_set_put(policy, set);
+	if (there) {
+		refuse_second(reading->errors, &err, "set", set->name, there->line);
+		return 0;
+	}
+	snprintf(err.text, sizeof(err.text),
+		 "too many sets: a policy has at most %d, join lists into fewer of them",
+		 RL_SETS_MAX);
+	policy_errors_add(reading->errors, &err);
+	return policy_set_put(&reading->damaged, set);
+}
+
+static int alarm_add(struct reading *reading, const struct policy_alarm *alarm)
+{
+	struct policy *policy = &reading->policy;
+	const struct policy_alarm *there = policy_alarm_find(policy, alarm->name);
+	struct policy_error err = {.line = alarm->line, .column = alarm->column};
+
+	if (!there && policy->alarm_count < RL_ALARMS_MAX)
+		return policy_alarm_put(policy, alarm);
+	if (there) {
+		refuse_second(reading->errors, &err, "alarm", alarm->name, there->line);
+		return 0;
+	}
+	snprintf(err.text, sizeof(err.text), "too many alarms: a policy has at most %d, remove one",
+		 RL_ALARMS_MAX);
+	policy_errors_add(reading->errors, &err);
+	return policy_alarm_put(&reading->damaged, alarm);
 }
 
 /* The policy that has the sets and alarms. */
@@ -363,26 +348,12 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 	policy_errors_add(reading->errors, &err);
 }
 
-/* Keeps what a line with an error would have defined, so that rules may name it. 0 or -ENOMEM. */
-static int damaged_keep(struct reading *reading, const char *line, size_t len)
+static int damaged_keep(struct reading *reading, const char *line, size_t len,
+			const struct policy_error *err)
 {
-	struct policy_alarm alarm = {0};
-	struct policy_set set = {0};
-	struct policy_error ignored;
-	struct rule rule = {0};
-	struct parser p = {.ctx = reading->ctx, .err = &ignored, .rule = &rule};
-	bool is_set;
+	const struct damaged_line damaged = {reading->ctx, line, len, err};
 
-	if (line_open(&p, line, len))
-		return 0;
-	reading->lacks |= word_is(&p, "include");
-	is_set = word_is(&p, "set");
-	if (!is_set && !word_is(&p, "alarm"))
-		return 0;
-	word_next(&p);
-	if (is_set)
-		return parse_set_name(&p, set.name) ? 0 : policy_set_put(&reading->damaged, &set);
-	return parse_alarm_name(&p, alarm.name) ? 0 : policy_alarm_put(&reading->damaged, &alarm);
+	return damaged_line_read(&damaged, &reading->damaged, &reading->lacks, reading->errors);
 }
 
 /* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
@@ -393,17 +364,17 @@ static int line_add(struct reading *reading, const char *line, size_t len, uint3
 
 	if (line_parse(line, len, reading->ctx, reading->ctx->known, &found, &err)) {
 		policy_errors_add(reading->errors, &err);
-		return damaged_keep(reading, line, len);
+		return damaged_keep(reading, line, len, &err);
 	}
 	switch (found.kind) {
 	case STATEMENT_NONE:
 		return 0;
 	case STATEMENT_SET:
 		found.set.line = number;
-		return set_add(&reading->policy, &found.set, reading->errors);
+		return set_add(reading, &found.set);
 	case STATEMENT_ALARM:
 		found.alarm.line = found.alarm.counts.line = number;
-		return alarm_add(&reading->policy, &found.alarm, reading->errors);
+		return alarm_add(reading, &found.alarm);
 	case STATEMENT_RULE:
 		break;
 	}
@@ -430,6 +401,8 @@ static int text_read(struct reading *reading, const char *text, size_t size)
 	known = reading_known(reading);
 	policy_sets_missing(&reading->policy, known, missing_set_add, reading);
 	policy_alarms_missing(&reading->policy, known, missing_alarm_add, reading);
+	policy_sets_missing(&reading->damaged, known, missing_set_add, reading);
+	policy_alarms_missing(&reading->damaged, known, missing_alarm_add, reading);
 	return 0;
 }
 
@@ -480,6 +453,17 @@ static void rules_keep_defined(struct policy *policy)
 	policy->count = kept;
 }
 
+/* For what is in their files. */
+static int damaged_sets_add(struct policy *rest, const struct policy *damaged)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < damaged->set_count && rest->set_count < RL_SETS_MAX; i++)
+		if (!policy_set_find(rest, damaged->sets[i].name))
+			rc = policy_set_put(rest, &damaged->sets[i]);
+	return rc;
+}
+
 int policy_parse_rest(const char *text, size_t size, const struct policy_context *ctx,
 		      struct policy *out)
 {
@@ -495,8 +479,10 @@ int policy_parse_rest(const char *text, size_t size, const struct policy_context
 		if (policy_sets_missing(&alarms, rest, set_ignore, NULL))
 			rest->count = rest->alarm_count = 0;
 		rules_keep_defined(rest);
-		rc = policy_sort(rest, NULL);
+		rc = damaged_sets_add(rest, &reading.damaged);
 	}
+	if (!rc)
+		rc = policy_sort(rest, NULL);
 	if (!rc) {
 		*out = *rest;
 		*rest = (struct policy){0};

@@ -8,9 +8,10 @@
 #include "policy/field.h"
 #include "policy/policy.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)   (sizeof(a) / sizeof((a)[0]))
 
-#define WORD_MAX      200 /* bytes; no word of the language is longer, but for quoted ones */
+#define WORD_MAX        200 /* bytes; no word of the language is longer, but for quoted ones */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF */
 
 /* Options of an action: X(NAME, "word", the only algorithm or action that takes it (a warm-up takes
  * burst as well), parser of its argument). */
@@ -158,6 +159,9 @@ int extra_keep(struct parser *p);
 
 /* ---- comment.c ---- */
 
+/* The first # outside of quotation marks, or the end. */
+const char *comment_begin(const char *line, const char *end);
+
 /* How many bytes of the text are UTF-8 without control characters, from its beginning on. */
 size_t plain_length(const char *text, const char *end);
 
@@ -165,6 +169,8 @@ size_t plain_length(const char *text, const char *end);
 
 /* The words behind "set". */
 int parse_set(struct parser *p, struct policy_set *out);
+/* Words with an error: reads the rest of them. -EINVAL if that has no name. */
+int parse_set_rest(struct parser *p, struct policy_set *out);
 /* A name, with or without the @ in front of it. */
 int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1]);
 
@@ -175,6 +181,22 @@ int parse_alarm(struct parser *p, struct policy_alarm *out);
 int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1]);
 /* The words behind "while". */
 int parse_while(struct parser *p);
+
+/* ---- damaged.c ---- */
+
+/* A line with an error, that of its first word which is wrong. */
+struct damaged_line {
+	const struct policy_context *ctx;
+	const char *text;
+	size_t len;
+	const struct policy_error *err;
+};
+
+/* Adds what the line would have defined, and rules that name what it names, to `damaged`, and
+ * errors of its filters to `errors`. *includes: an include, which may define names. 0 or -ENOMEM.
+ */
+int damaged_line_read(const struct damaged_line *line, struct policy *damaged, bool *includes,
+		      struct policy_errors *errors);
 
 /* ---- limit.c ---- */
 

@@ -171,7 +171,8 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 		 struct policy *replaced, struct policy *out, struct policy_errors *errors);
 
 /* The statements of a refused text that are right, without the rules that name what is not defined,
- * for errors that are in several of them together. *out must be empty. 0 or -ENOMEM. */
+ * for errors that are in several of them together; and all sets, for their files. *out must be
+ * empty. 0 or -ENOMEM. */
 int policy_parse_rest(const char *text, size_t size, const struct policy_context *ctx,
 		      struct policy *out);
 

@@ -215,10 +215,22 @@ static int parse_options(struct parser *p, struct policy_set *set)
 	return 0;
 }
 
+static const struct policy_set unread = {.max = RL_SET_MAX_DEFAULT,
+					 .shortest = {NOT_GIVEN, NOT_GIVEN}};
+
+static void shortest_settle(struct policy_set *set)
+{
+	uint8_t usual[2];
+
+	set_shortest_default(set->source, usual);
+	for (int i = 0; i < 2; i++)
+		if (set->shortest[i] == NOT_GIVEN)
+			set->shortest[i] = usual[i];
+}
+
 int parse_set(struct parser *p, struct policy_set *out)
 {
-	struct policy_set set = {.max = RL_SET_MAX_DEFAULT, .shortest = {NOT_GIVEN, NOT_GIVEN}};
-	uint8_t usual[2];
+	struct policy_set set = unread;
 	int rc;
 
 	if (p->word[0] == '@' && name_is_valid(p->word + 1))
@@ -227,11 +239,20 @@ int parse_set(struct parser *p, struct policy_set *out)
 	rc = parse_set_name(p, set.name);
 	if (!rc)
 		rc = parse_options(p, &set);
-	set_shortest_default(set.source, usual);
-	for (int i = 0; i < 2; i++)
-		if (set.shortest[i] == NOT_GIVEN)
-			set.shortest[i] = usual[i];
-	if (!rc)
-		*out = set;
-	return rc;
+	if (rc)
+		return rc;
+	shortest_settle(&set);
+	*out = set;
+	return 0;
+}
+
+int parse_set_rest(struct parser *p, struct policy_set *out)
+{
+	*out = unread;
+	if (parse_set_name(p, out->name))
+		return -EINVAL;
+	while (parse_options(p, out) && p->span.len)
+		word_next(p);
+	shortest_settle(out);
+	return 0;
 }

@@ -21,6 +21,7 @@
 #include "cli/policy/include.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
+#include "kernel/sets/set_load.h"
 #include "policy/lint.h"
 #include "policy/policy.h"
 
@@ -209,8 +210,8 @@ static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, ui
 	return rc;
 }
 
-/* Adds errors that several rules make together, of the statements that have none of their own. The
- * instance, which is not known here, may be as large as they come. */
+/* Adds errors that several rules make together, of the statements that have none of their own, and
+ * warns of files of sets. The instance, which is not known here, may be as large as they come. */
 static void joint_errors_add(const struct policy_file *file, const struct policy_context *ctx,
 			     struct policy_errors *errors)
 {
@@ -219,6 +220,7 @@ static void joint_errors_add(const struct policy_file *file, const struct policy
 
 	if (ctx->known || policy_parse_rest(file->text, file->size, ctx, &rest))
 		return;
+	sets_files_check(&rest);
 	compile_alone(ctx, CAPACITY_MAX, RULES_MAX, &rest, &joint);
 	for (size_t i = 0; i < policy_errors_kept(&joint); i++)
 		policy_errors_add(errors, &joint.first[i]);

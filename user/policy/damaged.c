@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lines with an error: what they define and name all the same, so that one reading finds every
+ * error, and a name whose own line has one does not count as missing. */
+#include <errno.h>
+#include <string.h>
+
+#include "policy/alarm.h"
+#include "policy/parser.h"
+#include "policy/policy.h"
+#include "policy/set.h"
+
+struct damage {
+	struct parser p;
+	const struct damaged_line *line;
+	struct policy *damaged;
+	struct policy_errors *errors;
+};
+
+/* Adds the parser's error, unless it is the one that is known. */
+static void error_add(struct damage *damage)
+{
+	struct policy_error *err = damage->p.err;
+
+	err->line = damage->line->err->line;
+	if (err->column != damage->line->err->column)
+		policy_errors_add(damage->errors, err);
+}
+
+/* A rule for each name, as the names of whole rules are looked up. */
+static int set_name_read(struct damage *damage)
+{
+	struct rule rule = {.kind = PREFIX_SET, .line = damage->line->err->line};
+	struct parser *p = &damage->p;
+
+	rule.set_column.prefix = p->span.at - p->line + 1;
+	if (parse_set_name(p, rule.set)) {
+		error_add(damage);
+		word_next(p);
+		return 0;
+	}
+	return rule.set_column.prefix == damage->line->err->column
+		       ? 0
+		       : policy_append(damage->damaged, &rule);
+}
+
+static int alarm_name_read(struct damage *damage)
+{
+	struct rule rule = {.line = damage->line->err->line};
+	struct parser *p = &damage->p;
+
+	word_next(p);
+	p->rule = &rule;
+	p->extra = (struct rl_extra){0};
+	if (!parse_while(p))
+		return policy_append(damage->damaged, &rule);
+	error_add(damage);
+	return 0;
+}
+
+/* Moves past the expression, also if it is wrong. */
+static void filter_read(struct damage *damage)
+{
+	struct parser *p = &damage->p;
+	const char *at, *end;
+
+	word_next(p);
+	at = p->span.at;
+	p->extra = (struct rl_extra){0};
+	if (!p->span.len || *at != '"' || !parse_filter(p, RL_FIELD_FILTER))
+		return;
+	error_add(damage);
+	end = memchr(at + 1, '"', p->end - at - 1);
+	p->span = (struct span){.at = at, .len = (end ? end + 1 : p->end) - at};
+	word_next(p);
+}
+
+static int names_read(struct damage *damage, bool is_alarm)
+{
+	struct parser *p = &damage->p;
+	int rc = 0;
+
+	while (!rc && p->span.len) {
+		if (p->word[0] == '@')
+			rc = set_name_read(damage);
+		else if (word_is(p, "while") && !is_alarm)
+			rc = alarm_name_read(damage);
+		else if (word_is(p, "filter"))
+			filter_read(damage);
+		else
+			word_next(p);
+	}
+	return rc;
+}
+
+/* Reads with a cursor of its own. */
+static int set_keep(struct parser p, struct policy *damaged)
+{
+	struct policy_set set;
+
+	return parse_set_rest(&p, &set) ? 0 : policy_set_put(damaged, &set);
+}
+
+static int alarm_keep(struct parser p, struct policy *damaged)
+{
+	struct policy_alarm alarm = {0};
+
+	return parse_alarm_name(&p, alarm.name) ? 0 : policy_alarm_put(damaged, &alarm);
+}
+
+int damaged_line_read(const struct damaged_line *line, struct policy *damaged, bool *includes,
+		      struct policy_errors *errors)
+{
+	size_t mark = strlen(BYTE_ORDER_MARK);
+	struct policy_error err = {0};
+	struct damage damage = {.p = {.ctx = line->ctx, .err = &err},
+				.line = line,
+				.damaged = damaged,
+				.errors = errors};
+	struct parser *p = &damage.p;
+	const char *text = line->text;
+	bool is_set, is_alarm, is_rule;
+	int rc = 0;
+
+	if (line->len >= mark && !memcmp(text, BYTE_ORDER_MARK, mark))
+		text += mark;
+	words_open(p, text,
+		   comment_begin(text, text + strnlen(text, line->text + line->len - text)));
+	p->line = line->text;
+	*includes |= word_is(p, "include");
+	is_set = word_is(p, "set");
+	is_alarm = word_is(p, "alarm");
+	is_rule = word_is(p, "rule");
+	word_next(p);
+	/* Where the first word is wrong, either may be meant. */
+	if (is_set || (!is_alarm && !is_rule && p->word[0] != '@'))
+		rc = set_keep(*p, damaged);
+	if (!rc && !is_set && !is_rule)
+		rc = alarm_keep(*p, damaged);
+	return rc || is_set ? rc : names_read(&damage, is_alarm);
+}
