@@ -21,7 +21,7 @@ test_warnings() {
 	says ':4: warning: the rule on line 2 allows every packet that matches, so this rule has no effect: remove one of them
 :3: warning: packets of this rule are not held to the limit on line 1, as its prefix is longer: write such a limit for this prefix too, if it is to hold
 :1: warning: limits each source by itself, so a flood of forged sources passes: add for example "rule device new-source not established limit 2000/second"
-: 4 rules, 2 prefixes, 1 only counts' <<<"$POLICY"
+: 4 rules, 2 prefixes, 1 limit only counts' <<<"$POLICY"
 }
 
 # Another rule is named by its own file and line.
@@ -38,20 +38,20 @@ main:3: warning: packets of this rule are not held to the limit on line 3 of bas
 
 test_looser() {
 	says ':3: warning: packets of this rule are held to its limit instead of the one on line 2, not to both: leave it if that is intended
-: 3 rules, 3 prefixes, none only counts' <<<$'rule device limit 1gbit\nrule any limit 9/second\nrule 10.0.0.0/8 limit 99/second'
+: 3 rules, 3 prefixes' <<<$'rule device limit 1gbit\nrule any limit 9/second\nrule 10.0.0.0/8 limit 99/second'
 }
 
 test_quiet() { says '' -q <<<"$POLICY"; }
 
 test_empty() {
 	says ': no rules: every packet passes
-: 0 rules, 0 prefixes, none only counts' </dev/null
+: 0 rules, 0 prefixes' </dev/null
 }
 
 # The sum stands in place of the count of rules that apply -v prints.
 test_one() {
-	says ': 1 rule, 1 prefix, none only counts' <<<'rule any udp deny' &&
-		says ': 1 rule, 1 prefix, none only counts' -v <<<'rule any udp deny'
+	says ': 1 rule, 1 prefix' <<<'rule any udp deny' &&
+		says ': 1 rule, 1 prefix' -v <<<'rule any udp deny'
 }
 
 # Only --check warns of what is probably a mistake, so that apply and attach say what they did before.

@@ -61,7 +61,7 @@ test_name() { is "$(checks dns)" "$POLICIES/dns.policy"; }
 
 # A file of that name comes first, a directory does not; a path never is a name.
 test_file_first() {
-	echo 'rule any udp deny' >web && mkdir sip && is "$("$RLCTL" apply --check web 2>&1)" 'rlctl: web: 1 rule, 1 prefix, none only counts' &&
+	echo 'rule any udp deny' >web && mkdir sip && is "$("$RLCTL" apply --check web 2>&1)" 'rlctl: web: 1 rule, 1 prefix' &&
 		is "$(checks sip)" "$POLICIES/sip.policy" && has 'Is a directory' expect_status 1 "$RLCTL" apply --check ./sip &&
 		has './dns: No such file' expect_status 1 "$RLCTL" apply --check ./dns && rm web
 }

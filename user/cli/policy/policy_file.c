@@ -292,17 +292,17 @@ void policy_warnings_note(const struct policy_source *file, const struct policy 
 int policy_lint_note(const struct policy_source *file, const struct policy *policy,
 		     const struct policy_context *ctx)
 {
-	char shadow[24] = "none";
+	char shadow[48] = "";
 	struct policy_sum sum;
 
 	policy_sum(policy, &sum);
 	if (policy_lint(policy, ctx, file, warning_note, (void *)file))
 		return fail("%s: out of memory", file->name);
 	if (sum.shadow)
-		snprintf(shadow, sizeof(shadow), "%zu", sum.shadow);
-	note("%s: %zu rule%s, %zu prefix%s, %s only count%s", file->name, sum.rules,
-	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", shadow,
-	     sum.shadow > 1 ? "" : "s");
+		snprintf(shadow, sizeof(shadow), ", %zu limit%s", sum.shadow,
+			 sum.shadow == 1 ? " only counts" : "s only count");
+	note("%s: %zu rule%s, %zu prefix%s%s", file->name, sum.rules, sum.rules == 1 ? "" : "s",
+	     sum.prefixes, sum.prefixes == 1 ? "" : "es", shadow);
 	return 0;
 }
 
