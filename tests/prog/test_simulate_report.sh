@@ -192,7 +192,13 @@ against_text() {
 	is "$("$RLCTL" simulate "$TMP/a" - --against "$TMP/b" --verdicts <"$TMP/two" | head -n 2 | cut -d ' ' -f 3- | paste -sd ,)" \
 		'drop denied pass unmatched,pass unmatched drop denied'
 }
-same_policy() { has "0 dropped only by $TMP/a, 0 only by $TMP/a" "$RLCTL" simulate "$TMP/a" "$TMP/two" --against "$TMP/a"; }
+same_policy() { has "against $TMP/a: both drop the same packets" "$RLCTL" simulate "$TMP/a" "$TMP/two" --against "$TMP/a"; }
+
+named_policy() {
+	"$RLCTL" simulate source "$TMP/two" --against web --report "$TMP/named.html" >"$TMP/text" 2>/dev/null &&
+		grep -qx 'against web: both drop the same packets' "$TMP/text" && shows "$TMP/named.html" .page >"$TMP/text" &&
+		! grep -F policies/ "$TMP/named.html" && grep -qw 'web' "$TMP/text"
+}
 
 # ---- files
 
@@ -269,6 +275,7 @@ t 'against: packets lost by sources that were there before, under both' known_to
 t 'against: the other policy as if it were alone' other_alone
 t 'against: text, and verdicts of a capture from a pipe' against_text
 t 'against: the same policy' same_policy
+t 'against: a policy of rlctl is called by its name' named_policy
 t 'files that cannot be written' bad_files
 t 'a full disk' full_disk
 t 'a former file is replaced as a whole' replaced

@@ -32,6 +32,7 @@
 
 /* A policy, and the machine that it runs on. */
 struct side {
+	const char *name; /* as it was given */
 	struct policy_file file;
 	struct policy policy;
 	struct simulate_local local;
@@ -237,7 +238,7 @@ static int sides_open(struct run *run, uint64_t now_ns)
 
 		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
 		if (!rc && recorded)
-			rc = record_side_add(&run->record, side->file.name, &side->policy,
+			rc = record_side_add(&run->record, side->name, &side->policy,
 					     side->simulation);
 	}
 	return rc;
@@ -388,7 +389,11 @@ static int side_open(const struct command *command, const char *policy, struct r
 	struct side *side = &run->sides[run->side_count++];
 	int rc = simulate_local_open(command, &side->local);
 
-	return rc ? rc : policy_file_read(policy, &side->file);
+	if (!rc)
+		rc = policy_file_read(policy, &side->file);
+	if (!rc)
+		side->name = side->file.found ? policy : side->file.name;
+	return rc;
 }
 
 static void run_close(struct run *run)

@@ -103,17 +103,21 @@ static void sources_print(const struct record *record)
 int simulate_against_print(const struct record *record)
 {
 	char here[NUMBER_TEXT_MAX], there[NUMBER_TEXT_MAX];
+	bool same = !record->only[0].packets && !record->only[1].packets;
 	char *names[RECORD_SIDES];
 
 	for (int i = 0; i < RECORD_SIDES; i++)
 		names[i] = text_shown(record->sides[i].name);
 	number_print(here, record->only[0].packets);
 	number_print(there, record->only[1].packets);
-	printf("\nagainst %s: %s dropped only by %s, %s only by %s\n", names[1], here, names[0],
-	       there, names[1]);
+	if (same)
+		printf("\nagainst %s: both drop the same packets\n", names[1]);
+	else
+		printf("\nagainst %s: %s dropped only by %s, %s only by %s\n", names[1], here,
+		       names[0], there, names[1]);
 	for (int i = 0; i < RECORD_SIDES; i++)
 		free(names[i]);
-	if (!record->only[0].packets && !record->only[1].packets)
+	if (same)
 		return 0;
 	differences_print(record);
 	putchar('\n');
