@@ -76,6 +76,23 @@ unmoved() {
 	json '.rules[0].left_out.packets >= 25000' <"$TMP/$1.json"
 }
 
+# Half of what is learnt from is a flood: it is said in the policy, on standard error and in the document.
+# shellcheck disable=SC2016 # of sed
+half_a_flood() {
+	mixture half 60 forged 20 35 2500 && suggest --capture "$TMP/half" >"$TMP/half.policy" 2>"$TMP/half.err" && document half 2>/dev/null || return
+	local text='this looks like a flood: 2,6[0-9]* packets/s in 35 of 60 s, between 2023-11-14T22:13:40Z and 2023-11-14T22:14:14Z, where the quiet seconds have [0-9]*; the limits would let it pass: capture a calm hour instead'
+	is "$(sed "s|$text|FLOOD|" "$TMP/half.err")" 'rlctl: warning: FLOOD' && is "$(sed -n "s|$text|FLOOD|p" "$TMP/half.policy")" '# Warning: FLOOD.' &&
+		said half '.flood | [.seconds, (.to_ns - .from_ns) / 1e9, .rate > 2500, .usual < 200]' '[35,35,true,true]' &&
+		said clean .flood '{"seconds":0}'
+}
+
+# A limit for what nobody sent would hurt the first who does.
+unseen() {
+	is "$(grep -c fragment <(grep '^rule' "$TMP/policy"))" 0 && has '# fragment: no packets, so no limit' cat "$TMP/policy" &&
+		printf '%d udp 198.51.100.7 dport=53 times=30\n' {1..20} | capture udp && document udp &&
+		said udp '[.rules[].match] | unique' '["","udp dport 53"]'
+}
+
 # attacked KIND: no more than a twentieth of a flood passes.
 attacked() {
 	local over
@@ -197,6 +214,8 @@ t '--enforce' enforced
 t 'a flood of one source within' unmoved one
 t 'a flood of some sources within' unmoved few
 t 'a flood of forged sources within' unmoved forged
+t 'half is a flood' half_a_flood
+t 'no limit for what was not seen' unseen
 t 'an attack of forged sources' attacked none
 t 'an attack of one source' attacked one
 t 'a flood afterwards' later_flood

@@ -250,6 +250,43 @@ static void forged_sources_flood(void **state)
 	assert_all_same(&wanted);
 }
 
+/* A flood that is there for too long to be left out is said. The first and last seconds are parts,
+ * what grows by the hour is no jump, and little harms nobody. */
+static void a_long_flood_is_said(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t begin, end, every; /* seconds */
+		uint64_t rate, grows;       /* packets a second; more for each second */
+		uint32_t wanted, first;
+	} rows[] = {
+		{"from the beginning on", 0, 160, 1, 5000, 0, 159, 1},
+		{"to the end", 140, SECONDS, 1, 5000, 0, SECONDS - 141, 140},
+		{"for most of the time", 20, 270, 1, 5000, 0, 250, 20},
+		{"pulses", 0, SECONDS, 2, 90000, 0, 149, 2},
+		{"shorter, so left out", 100, 150, 1, 5000, 0, 0, 0},
+		{"little", 100, 260, 1, 900, 0, 0, 0},
+		{"slow growth", 30, SECONDS, 1, 80, 40, 0, 0},
+		{"all of the time", 0, SECONDS, 1, 5000, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("%s\n", rows[i].name);
+		clients_send(0, SECONDS);
+		for (uint32_t second = rows[i].begin; second < rows[i].end; second += rows[i].every)
+			send(99, 1, second,
+			     rows[i].rate + rows[i].grows * (second - rows[i].begin));
+		judged(200, SUGGEST_ALL, 0);
+		assert_int_equal(suggestion.flood.seconds, rows[i].wanted);
+		assert_int_equal(suggestion.flood.first, rows[i].first);
+		assert_true(!rows[i].wanted || suggestion.flood.rate >= rows[i].rate);
+		assert_true(suggestion.flood.usual < 200);
+		seen_clear(&seen);
+		assert_int_equal(seen_init(&seen), 0);
+	}
+}
+
 /* Less than eight times all together, more than 32 times a client. */
 static void a_loud_source_is_left_out(void **state)
 {
@@ -596,6 +633,21 @@ static void nothing(void **state)
 	assert_non_null(judged(200, SUGGEST_ALL, 0));
 	assert_int_equal(suggestion.classes[0].kind, SUGGEST_REST_TCP);
 	assert_true(suggestion.classes[0].source_limit.least);
+	for (size_t i = 0; i < suggestion.count; i++)
+		assert_int_equal(suggest_has_rule(&suggestion.classes[i], true),
+				 suggestion.classes[i].kind == SUGGEST_ALL);
+}
+
+/* A service that got a flood alone has a limit all the same. */
+static void only_a_flood(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 100; second < 105; second++)
+		send_port(99, 1, second, 50000, 40000);
+	assert_int_equal(judged(200, SUGGEST_REST_TCP, 0)->packets, 0);
+	assert_true(suggest_has_rule(judged(200, SUGGEST_REST_TCP, 0), true));
+	assert_false(suggest_has_rule(judged(200, SUGGEST_REST_UDP, 0), true));
 }
 
 #define SEEN_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -610,6 +662,7 @@ int main(void)
 		cmocka_unit_test(depths),
 		SEEN_TEST(one_source_floods),
 		SEEN_TEST(forged_sources_flood),
+		SEEN_TEST(a_long_flood_is_said),
 		SEEN_TEST(a_loud_source_is_left_out),
 		SEEN_TEST(nat_is_honest),
 		SEEN_TEST(a_steady_source_is_honest),
@@ -631,6 +684,7 @@ int main(void)
 		SEEN_TEST(memory_is_bounded),
 		SEEN_TEST(halved),
 		SEEN_TEST(nothing),
+		SEEN_TEST(only_a_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,11 +72,19 @@ struct suggest_few {
 	uint64_t packets;
 };
 
+/* Seconds that look like a flood, and are learnt from all the same. */
+struct suggest_flood {
+	uint32_t seconds;     /* 0: nothing does */
+	uint32_t first, last; /* of them */
+	uint64_t rate, usual; /* packets a second: of these seconds, and of the quiet ones */
+};
+
 struct suggestion {
 	struct suggest_class classes[SUGGEST_CLASSES_MAX]; /* by kind and number */
 	size_t count;
 	struct suggest_few few[SUGGEST_FEW_LISTED]; /* the largest of them */
 	size_t few_count;                           /* all */
+	struct suggest_flood flood;
 };
 
 struct suggest_options {
@@ -111,12 +119,16 @@ void borders_make(struct suggest_input *input);
 /* Fills in all of *out but kind and number. Cells that are left out are removed. */
 void class_judge(struct suggest_input *input, struct suggest_class *out);
 
+/* By the packets of all classes, without what was left out of them. */
+void flood_find(struct suggest_input *input, struct suggest_flood *out);
+
 /* The limit of a source, or of all together (`sum`), as a line of a policy. Without `enforce` it
  * only counts. */
 #define SUGGEST_RULE_MAX 512
 void suggest_rule_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *suggestion,
 			const struct suggest_class *class, bool sum, bool enforce);
-/* Does the class have this limit? Fragments have no limit of a source. */
+/* Does the class have this limit? Fragments have no limit of a source, and what nobody sent none.
+ */
 bool suggest_has_rule(const struct suggest_class *class, bool sum);
 /* The packets of a class in the words of a rule: "tcp dport 443", "icmp"; empty for all. */
 void suggest_match_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *suggestion,

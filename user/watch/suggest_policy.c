@@ -60,7 +60,9 @@ void suggest_match_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *su
 
 bool suggest_has_rule(const struct suggest_class *class, bool sum)
 {
-	return sum || class->kind != SUGGEST_FRAGMENT;
+	bool seen = class->packets || class->left_out.packets || class->kind == SUGGEST_ALL;
+
+	return seen && (sum || class->kind != SUGGEST_FRAGMENT);
 }
 
 /* Packets of GRE, for example, are never established. */

@@ -215,6 +215,7 @@ static void classes_judge(struct maker *maker)
 		class_judge(&maker->input, class);
 		cells_mark(maker, class);
 	}
+	flood_find(&maker->input, &maker->out->flood); /* the last class is that of all */
 }
 
 int suggest_make(struct seen *seen, const struct suggest_options *options, struct suggestion *out)

@@ -94,6 +94,21 @@ static struct json_object *json_few(const struct suggest *s)
 	return array;
 }
 
+static struct json_object *json_flood(const struct suggest *s)
+{
+	const struct suggest_flood *flood = &s->suggestion.flood;
+	struct json_object *object = json_object_new_object();
+
+	json_put_number(object, "seconds", flood->seconds);
+	if (!flood->seconds)
+		return object;
+	json_put_number(object, "rate", flood->rate);
+	json_put_number(object, "usual", flood->usual);
+	json_put_number(object, "from_ns", suggest_clock(s, flood->first));
+	json_put_number(object, "to_ns", suggest_clock(s, flood->last) + NS_PER_SECOND);
+	return object;
+}
+
 /* Fills in both: the limits, and the policy that they are. */
 static void limits_add(const struct suggest *s, struct json_object *array, char *policy)
 {
@@ -129,6 +144,7 @@ void suggest_print_json(const struct suggest *s)
 	json_put(object, "rules", rules);
 	json_put(object, "few", json_few(s));
 	json_put_number(object, "few_count", s->suggestion.few_count);
+	json_put(object, "flood", json_flood(s));
 	json_put_text(object, "policy", policy);
 	json_print(object);
 }

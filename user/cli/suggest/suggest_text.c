@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"
@@ -55,6 +56,26 @@ static void seen_print(const struct suggest *s)
 		printf("# %s sources that sent 3 packets at most were forgotten, for want of room; "
 		       "of the others, one in %u was kept.\n",
 		       shown(s->seen.forgotten), 1u << s->seen.halvings);
+}
+
+/* Also to standard error, as this one is read where the policy goes to a file. */
+static void flood_print(const struct suggest *s)
+{
+	const struct suggest_flood *flood = &s->suggestion.flood;
+	char from[NUMBER_TEXT_MAX], to[NUMBER_TEXT_MAX], text[512];
+
+	if (!flood->seconds)
+		return;
+	time_print(from, suggest_clock(s, flood->first), false);
+	time_print(to, suggest_clock(s, flood->last), false);
+	snprintf(text, sizeof(text),
+		 "looks like a flood: %s packets/s in %s of %s s, between %s and %s, where the "
+		 "quiet seconds have %s; the limits would let it pass: %s a calm hour instead",
+		 shown(flood->rate), shown(flood->seconds),
+		 shown(s->watched_ns / NS_PER_SECOND + 1), from, to, shown(flood->usual),
+		 s->rate ? "watch" : "capture");
+	printf("# Warning: this %s.\n", text);
+	note("warning: this %s", text);
 }
 
 static void few_print(const struct suggest *s)
@@ -147,8 +168,10 @@ static void class_print(const struct suggest *s, const struct suggest_class *cla
 		       plural(class->packets), size, s->seen.forgotten ? "at most " : "",
 		       shown(class->sources), plural(class->sources), shown(class->seconds),
 		       shown(s->watched_ns / NS_PER_SECOND + 1));
+	else if (class->left_out.packets)
+		puts("no packets but a flood");
 	else
-		puts("no packets");
+		puts("no packets, so no limit");
 	left_out_print(s, &class->left_out);
 	for (int sum = 0; sum < 2; sum++)
 		if (suggest_has_rule(class, sum))
@@ -158,6 +181,7 @@ static void class_print(const struct suggest *s, const struct suggest_class *cla
 void suggest_print_text(const struct suggest *s)
 {
 	seen_print(s);
+	flood_print(s);
 	few_print(s);
 	printf("# Numbers: ");
 	factor_print(s->headroom);
