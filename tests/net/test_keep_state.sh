@@ -147,6 +147,22 @@ test_other_key() {
 		passes 10 10.78.0.0/16 --src 10.78.1.1
 }
 
+# said WANTED ARG…: what apply prints of standard input.
+said() { is "$(rl B apply "${@:2}" - 2>&1)" "$1"; }
+
+# One line names what goes on counting under a policy that is another one; nothing, where it is the same or no packet was counted.
+test_said() {
+	local add='rule any udp deny' first='10.78.1.0/24 limit 1/hour burst 10' deny='10.78.3.0/24 deny'
+	policy <<<"$POLICY" && said '' <<<"$POLICY"$'\n'"$add" && send --src 10.78.3.1 || return
+	said 'rlctl: veth-B: 1 rule keeps its counters: '"$deny" <<<"$POLICY" && said '' <<<"$POLICY" && send --src 10.78.1.1 &&
+		said "rlctl: veth-B: 3 rules keep their counters: device limit 1/hour burst 20, and 2 more (-v names them)" <<<"$POLICY"$'\n'"$add" &&
+		said "rlctl: veth-B: 3 rules keep their counters: device limit 1/hour burst 20, and 2 more:
+rlctl:   $first
+rlctl:   $deny
+rlctl: 8 rules" -v <<<"$POLICY" && said '' -q <<<"$POLICY"$'\n'"$add" && said 'rlctl: veth-B: 1 rule keeps its counters: 10.78.3.0/24 allow' <<<"$add"$'\nrule 10.78.3.0/24 allow' && said '' <<<"$add" &&
+		has "veth-B xdp, counted since $(date +%F)" rl B stats
+}
+
 # Counters of the instance never decrease, whatever the policy becomes.
 test_totals() {
 	local before
@@ -172,4 +188,5 @@ t 'a slower rate at once' test_slower
 t 'a smaller burst at once' test_smaller_burst
 t 'a rule deleted and added is fresh' test_deleted
 t 'another key is another limit' test_other_key
+t 'apply names the rules that go on counting' test_said
 t 'the totals stay' test_totals

@@ -397,10 +397,15 @@ void stats_print(const struct instance *instance, const struct instance_stats *s
 		 const struct instance_stats *before, uint64_t elapsed_ns)
 {
 	const struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
-	char *device = text_shown(instance->device);
+	char *device = text_shown(instance->device), since[NUMBER_TEXT_MAX];
 
-	printf("%s %s\n", device, hook_name(instance->info.hook));
+	printf("%s %s", device, hook_name(instance->info.hook));
 	free(device);
+	time_print(since, instance->info.since_ns, true);
+	if (before)
+		putchar('\n');
+	else
+		printf(", counted since %s\n", since);
 	tables_print(instance, &reading);
 	pressure_print(&reading);
 }

@@ -4,12 +4,14 @@
  */
 #include <limits.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/message.h"
 #include "cli/cmd.h"
 #include "cli/guard/guard.h"
+#include "cli/guard/session.h"
 #include "cli/guard/surroundings.h"
 #include "cli/output/output.h"
 #include "cli/policy/replaced.h"
@@ -23,6 +25,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/failures.h"
+#include "kernel/policy/rule_counters.h"
 #include "kernel/sets/set_load.h"
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"
@@ -189,14 +192,67 @@ static bool policies_differ(const struct policy *a, const struct policy *b)
 	return differ;
 }
 
-/* Keeps the policy that was replaced, unless it is the same. */
+static bool has_counted(const struct rule_counters *counters)
+{
+	return counters->passed.packets || counters->dropped.packets || counters->shadow.packets;
+}
+
+/* The rules of `next` that were in the former policy as well, and have counted packets then. */
+static int counting_find(const struct apply *apply, const struct instance *instance,
+			 const struct policy *next, struct policy *out)
+{
+	struct rule_counters *counters;
+	size_t kept = 0;
+	int rc;
+
+	policy_for_each (next, rule) {
+		const struct rule *former = policy_find(&apply->former, rule);
+
+		if (former && former->counter_id == rule->counter_id)
+			rules_append(out, rule);
+	}
+	counters = calloc(out->count + 1, sizeof(*counters));
+	if (!counters)
+		out_of_memory();
+	rc = counters_read(instance, out, counters);
+	for (size_t i = 0; !rc && i < out->count; i++)
+		if (has_counted(&counters[i]))
+			out->rules[kept++] = out->rules[i];
+	out->count = rc ? 0 : kept;
+	free(counters);
+	return rc;
+}
+
+/* Their numbers are not of the new policy alone. */
+static void counting_note(const struct apply *apply, const struct instance *instance,
+			  const struct policy *next, const struct policy_context *ctx)
+{
+	struct policy kept = {0};
+	char words[RULE_TEXT_MAX], more[64] = "";
+
+	if (counting_find(apply, instance, next, &kept) || !kept.count) {
+		policy_clear(&kept);
+		return;
+	}
+	rule_format(words, &kept.rules[0], ctx);
+	if (kept.count > 1)
+		snprintf(more, sizeof(more), ", and %zu more%s", kept.count - 1,
+			 output_verbose ? ":" : " (-v names them)");
+	note("%s: %zu rule%s counters: %s%s", instance->device, kept.count,
+	     kept.count == 1 ? " keeps its" : "s keep their", words, more);
+	for (size_t i = 1; output_verbose && i < kept.count; i++) {
+		rule_format(words, &kept.rules[i], ctx);
+		note("  %s", words);
+	}
+	policy_clear(&kept);
+}
+
+/* Keeps the policy that was replaced. */
 static void former_keep(const struct apply *apply, const struct instance *instance,
-			const struct policy *next, const struct policy_context *ctx)
+			const struct policy_context *ctx)
 {
 	int lock = -1;
 
-	if (apply->command->phase == PHASE_CHECK || !policies_differ(&apply->former, next))
-		return;
 	if (apply->try_ns) /* a trial releases the lock */
 		lock = pins_lock(instance->path, false);
 	if (!apply->try_ns || lock >= 0)
@@ -223,8 +279,11 @@ static int apply_file(struct apply *apply, struct policy *policy)
 		policy_warnings_note(&apply->file->source, policy, &ctx);
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
-	if (!rc)
-		former_keep(apply, &instance, policy, &ctx);
+	if (!rc && apply->command->phase != PHASE_CHECK &&
+	    policies_differ(&apply->former, policy)) {
+		former_keep(apply, &instance, &ctx);
+		counting_note(apply, &instance, policy, &ctx);
+	}
 	if (!rc && apply->command->phase != PHASE_CHECK)
 		surroundings_note(instance.device, &instance.info, policy);
 	instance_close(&instance);
