@@ -281,6 +281,9 @@ static void test_rules_alone(void **state)
 	assert_non_null(
 		strstr(errors.first[0].text,
 		       "unknown set \"more\": apply a policy with a line \"set more\" first"));
+	must_fail("rule @bad dny\nrule any dny src @more", &ctx, &errors);
+	assert_int_equal(errors.count, 3);
+	assert_int_equal(errors.first[2].column, 18);
 	policy_clear(&live);
 }
 
