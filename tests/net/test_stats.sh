@@ -101,6 +101,12 @@ test_sort_since() {
 		is "$(rl B stats --sort dropped --since "$TMP/then" -j | json '.[0].rules[0].dropped.packets')" 0
 }
 
+# One that has read what it wanted.
+test_reader_gone() {
+	(sleep 0.2 && exec "$RLCTL" -n "$(ns B)" stats 2>"$TMP/said") | true
+	is "${PIPESTATUS[0]}" 141 && is "$(<"$TMP/said")" ''
+}
+
 veth_pair A B && veth_quiet A B && rl B attach veth-B || exit 1
 t 'since a document' test_since
 t 'since: rules that changed' test_since_rules
@@ -111,3 +117,4 @@ t 'since: another instance' test_since_other
 t 'since: an instance that is gone' test_since_gone
 t 'sort' test_sort
 t 'sort, since a document' test_sort_since
+t 'nobody reads any more' test_reader_gone

@@ -69,12 +69,16 @@ int main(int argc, char **argv)
 	streams_secure();
 	output_begin();
 	verbs = all_verbs;
-	signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE instead */
+	signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE instead: what was begun is ended */
 	rc = command_parse(argc, argv, &command);
 	if (!rc)
 		rc = dispatch(&command);
 	message_flush();
 	if (!rc && output_flush())
 		rc = -1;
+	if (output_unread) { /* ends as other tools do */
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
 	return rc < 0 ? EXIT_FAILURE : rc;
 }

@@ -18,6 +18,7 @@
 #define SHOWN_BEFORE 70 /* bytes of an erroneous line shown before and after the caret */
 #define SHOWN_AFTER  30
 
+bool output_unread;
 bool output_json;
 bool output_quiet;
 int output_verbose;
@@ -94,5 +95,8 @@ int output_flush(void)
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
+	output_unread = errno == EPIPE;
+	if (output_unread)
+		return -1;
 	return fail("standard output: %s", errno ? strerror(errno) : "cannot be written");
 }

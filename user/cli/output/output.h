@@ -35,8 +35,9 @@ int fail_at(const char *place, const char *line, size_t len, const struct policy
 void status_show(const char *text);
 void status_clear(void);
 
-/* Flushes stdout. 0 or -1; reports. */
+/* Flushes stdout. 0 or -1; reports, unless nobody reads it any more. */
 int output_flush(void);
+extern bool output_unread; /* found by output_flush() */
 
 /* Prints one byte of untrusted text, escaped. Returns its width in columns. */
 int put_escaped(FILE *file, char c);
