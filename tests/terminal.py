@@ -2,14 +2,17 @@
 """terminal.py [TYPED] [TEXT KEYS]… -- CMD…: runs CMD on a terminal of its own, as a person would: waits
 until TEXT was shown, then presses KEYS (\\n for Enter; HANGUP takes the terminal away, RUN … runs a
 shell command elsewhere). TYPED was typed before CMD began. CMD's output goes to stdout; the exit status
-is CMD's, 128 + N after signal N."""
+is CMD's, 128 + N after signal N. The terminal is as large as LINES and COLUMNS say, if they are set."""
 
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 PATIENCE = 20  # seconds
@@ -46,6 +49,8 @@ def start(command, typed):
     if not pid:
         os.read(ready, 1)
         os.execvp(command[0], command)
+    size = [int(os.environ.get(name, 0)) for name in ("LINES", "COLUMNS")]
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     os.write(master, typed)
     os.write(go, b"x")
     return pid, master

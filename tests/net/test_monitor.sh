@@ -247,6 +247,20 @@ test_capture_file() {
 		eventually 5 tcpdump -nr "$TMP/through"
 }
 
+# Each packet on one line of the terminal, with the number that it stands for.
+fits() { # COLUMNS
+	SHOWN=$(COLUMNS=$1 LINES=24 python3 "$TOP/tests/terminal.py" -- "$RLCTL" -n "$(ns B)" monitor --count 3 2>&1 |
+		tr -d '\r' | grep ' denied ') && echo "$SHOWN" && is "$(awk "length > $1" <<<"$SHOWN")" '' && is "$(grep -cE \
+		'^[0-9:]{8} denied    udp   10\.78\.[0-9.]+ -> :27015, one of [0-9]+(, rule 10\..* deny)?$' <<<"$SHOWN")" 3
+}
+test_width() {
+	local status=0
+	bg flood A --seconds 60 --rate 1000 --src 10.78.0.0/16 --dport 27015
+	fits 60 && fits 80 && has ', rule 10.' echo "$SHOWN" || status=$?
+	kill -- "-$BG_PID"
+	return "$status"
+}
+
 test_wrong_words() {
 	t 'no such reason' expect_status 2 rl B monitor --reason dropped
 	t 'host bits' expect_status 2 rl B monitor --prefix 10.0.0.1/8
@@ -281,5 +295,6 @@ t 'SIGINT ends one that a script started' test_interrupt_of_script
 t 'others read meanwhile' test_readers
 t 'killed, watching ends by itself' test_killed
 t 'a rule that is added meanwhile' test_new_policy
+t 'as wide as the terminal' test_width
 t 'it ends with the instance' test_detached
 test_wrong_words

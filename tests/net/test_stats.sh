@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # stats --since: what was counted since an earlier document, of the same instance only. stats --sort: the order
-# of the rules, in text and JSON.
+# of the rules, in text and JSON. On a terminal: as wide as that.
 source "$(dirname "$0")/../lib.sh"
 
 ping_b() { in_ns A ping -q -c "$1" -i 0.01 -W 1 -s "${3:-56}" "$2" >/dev/null; } # N ADDRESS [BYTES]
@@ -101,6 +101,51 @@ test_sort_since() {
 		is "$(rl B stats --sort dropped --since "$TMP/then" -j | json '.[0].rules[0].dropped.packets')" 0
 }
 
+# ---- on a terminal
+
+WIDE='rule any udp not sport 53 dport 27015-27030 limit 123456/second burst 234567 over drop unless established'
+wide_policy() {
+	printf '%s\n' "$WIDE" 'alarm flood when udp over 100k/second for 1s until under 50k/second for 10s' \
+		'set members max 100' 'rule @members limit 1000/second burst 2000'
+}
+
+# terminal COLUMNS LINES LAST KEYS CMD…: what CMD prints on such a terminal, whose user presses KEYS at the LAST words.
+terminal() {
+	COLUMNS=$1 LINES=$2 python3 "$TOP/tests/terminal.py" "$3" "$4" -- "$RLCTL" -n "$(ns B)" "${@:5}" |
+		sed 's/\r$//; s/\x1b\[[HJ]//g'
+}
+widest() { awk 'length > most { most = length } END { print most }'; }
+
+# Dropped packets stay, and the rule, as far as there is room for it. Elsewhere nothing is left out.
+fits() { # COLUMNS
+	local text watched
+	text=$(terminal "$1" 24 refused '' stats) && watched=$(terminal "$1" 40 refused '\x03' stats --watch) || return
+	printf '%s\n' "$text" "$watched"
+	between "$(widest <<<"$text")" 40 "$1" && between "$(widest <<<"$watched")" 40 "$1" &&
+		grep -qE '^passed .*dropped .* rule$' <<<"$text" && grep -qE ' any udp not sport 53.*\.\..*stablished$' <<<"$text" &&
+		grep -qE '(^| )dropped +/s .* rule$' <<<"$watched" && grep -qE '^members .* refused +set$' <<<"$text"
+}
+test_width() {
+	wide_policy | rl B apply --yes - && ping_b 3 10.77.0.2 && fits 60 && fits 80 || return
+	has "${WIDE#*-27030 }" rl B stats && has 'bytes' rl B stats && has 'extended' rl B stats
+}
+test_status_width() {
+	local text columns
+	for columns in 60 80; do
+		text=$(terminal $columns 24 alarm '' status) && echo "$text" && between "$(widest <<<"$text")" 40 $columns &&
+			grep -qE '^device +hook +mode .* memory$' <<<"$text" && grep -qE '^veth-B +xdp ' <<<"$text" &&
+			grep -q '^veth-B xdp: alarm flood off' <<<"$text" || return
+	done
+	has 'companion' rl B status && has 'on over 100000/second for 1s' rl B status
+}
+
+# The first line is that of the instance.
+test_watch_height() {
+	local text
+	text=$(terminal 80 10 'more lines' '\x03' stats --watch) && echo "$text" && is "$(head -n 1 <<<"$text")" 'veth-B xdp' &&
+		is "$(sed -n 9p <<<"$text" | sed 's/^[0-9]*//')" ' more lines: make the terminal higher, or add --sort dropped'
+}
+
 # One that has read what it wanted.
 test_reader_gone() {
 	(sleep 0.2 && exec "$RLCTL" -n "$(ns B)" stats 2>"$TMP/said") | true
@@ -117,4 +162,7 @@ t 'since: another instance' test_since_other
 t 'since: an instance that is gone' test_since_gone
 t 'sort' test_sort
 t 'sort, since a document' test_sort_since
+t 'as wide as the terminal' test_width
+t 'status as wide as the terminal' test_status_width
+t 'watched, the first line stays' test_watch_height
 t 'nobody reads any more' test_reader_gone

@@ -11,6 +11,7 @@
 #include "base/message.h" /* before cmocka, which makes a macro of the name fail */
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "kernel/state/source.h"
@@ -383,6 +384,41 @@ static void add(const char *name, void (*run)(void **state), const void *row)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
 	add((rows)[i].name, run, &(rows)[i])
 
+/* ---- lines where there is little room */
+
+#define RULE_WORDS "any udp dport 27015-27030 limit 600/second burst 1200"
+
+static const struct fit_row {
+	const char *name;
+	size_t width;
+	const char *text;
+} fits[] = {
+	{"line: all", 99, "12:00:00.123 over 192.0.2.1, one of 653, rule " RULE_WORDS},
+	{"line: the rule is shortened first", 80,
+	 "12:00:00.123 over 192.0.2.1, one of 653, rule any udp dport 27015..nd burst 1200"},
+	{"line: then the first rank goes", 72,
+	 "12:00:00 over 192.0.2.1, one of 653, rule any udp dport 270.. burst 1200"},
+	{"line: the rule goes", 55, "12:00:00 over 192.0.2.1, one of 653"},
+	{"line: no blank comes first", 30, "over 192.0.2.1, one of 653"},
+	{"line: what stays is cut", 20, "over 192.0.2..of 653"},
+};
+
+static void fit_test(void **state)
+{
+	const struct fit_row *row = *state;
+	struct screen_line line = {0};
+
+	line_add(&line, 5, "12:00:00");
+	line_add(&line, 1, ".123");
+	line_add(&line, LINE_STAYS, " over");
+	line_add(&line, LINE_STAYS, " 192.0.2.1");
+	line_add(&line, LINE_STAYS, ", one of 653");
+	line_add(&line, 4, ", rule %s", RULE_WORDS);
+	line_fit(&line, row->width, "..");
+	assert_string_equal(line.text, row->text);
+	assert_true(strlen(line.text) <= row->width);
+}
+
 int main(void)
 {
 	output_begin();
@@ -391,6 +427,7 @@ int main(void)
 	ADD_ROWS(jsons, json_test);
 	ADD_ROWS(carets, caret_test);
 	ADD_ROWS(keys, key_test);
+	ADD_ROWS(fits, fit_test);
 	add("talk: what libraries say", talk_test, NULL);
 	add("report: text", report_text_test, NULL);
 	add("report: JSON of the same", report_json_test, NULL);

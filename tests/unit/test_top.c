@@ -12,8 +12,6 @@
 #include "cli/top/top.h"
 #include "rows.h"
 
-#define BIT(name) (1u << COLUMN_##name)
-
 static const struct shortened {
 	const char *name, *text;
 	size_t room;
@@ -33,7 +31,7 @@ static void is_shortened(void **state)
 	char text[TOP_TEXT_MAX];
 
 	snprintf(text, sizeof(text), "%s", row->text);
-	text_shorten(text, row->room, "..", 2);
+	text_shorten(text, row->room, "..");
 	assert_true(strlen(text) <= row->room);
 	assert_string_equal(text, row->shown);
 }
@@ -44,7 +42,7 @@ static void columns_are_not_bytes(void **state)
 	char text[TOP_TEXT_MAX] = "any udp dport 53 limit 1000/second burst 2000";
 
 	(void)state;
-	text_shorten(text, 30, "\u2026", 1);
+	text_shorten(text, 30, "\u2026");
 	assert_string_equal(text, "any udp dport 53 lim\u2026urst 2000");
 }
 
@@ -70,7 +68,7 @@ static const struct fit {
 	 ALL - BIT(NAME) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
 };
 
-static void columns_fit(void **state)
+static void has_room(void **state)
 {
 	const struct fit *row = *state;
 	const struct top_widths widths = {.of = {row->source, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
@@ -198,7 +196,7 @@ int main(void)
 	size_t n = 0;
 
 	ROWS(texts, is_shortened);
-	ROWS(fits, columns_fit);
+	ROWS(fits, has_room);
 	ROWS(sinces, is_counted_since);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -19,6 +20,17 @@ bool colours_wanted(FILE *file)
 	if (!isatty(fileno(file)) || (no_color && *no_color))
 		return false;
 	return term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool terminal_size(unsigned int *rows, unsigned int *columns)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
+		return false;
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+	return true;
 }
 
 bool terminal_open(struct terminal *out)

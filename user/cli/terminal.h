@@ -9,6 +9,9 @@
 /* Whether the file is a terminal, and the environment has neither NO_COLOR nor TERM=dumb. */
 bool colours_wanted(FILE *file);
 
+/* The size of the terminal that stdout is. False: it is none, or its size is not known. */
+bool terminal_size(unsigned int *rows, unsigned int *columns);
+
 struct terminal {
 	int fd; /* -1: not open */
 	struct termios before;

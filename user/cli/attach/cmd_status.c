@@ -9,6 +9,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
@@ -102,10 +103,10 @@ struct found {
 struct found_all {
 	struct found *items;
 	size_t count;
-	bool groups; /* some instance has a group */
-	bool companions;
-	bool conntrack; /* some instance asks it, not sockets */
-	bool cpus;      /* some instance keeps values for CPUs that are not online */
+	bool groups;              /* some instance has a group */
+	bool companions, missing; /* some instance has one, or it is gone */
+	bool conntrack;           /* some instance asks it, not sockets */
+	bool cpus;                /* some instance keeps values for CPUs that are not online */
 };
 
 /* The group that may read the instance, if there is one. */
@@ -201,6 +202,7 @@ static int visit(struct instance *instance, void *arg)
 	all->items[all->count++] = found;
 	all->groups = all->groups || found.has_group;
 	all->companions = all->companions || instance->info.companion;
+	all->missing = all->missing || (instance->info.companion && !found.status.companion_id);
 	all->conntrack = all->conntrack || instance->info.proof == RL_PROOF_CONNTRACK;
 	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
 	return 0;
@@ -210,13 +212,20 @@ static int visit(struct instance *instance, void *arg)
 static void alarms_note(const struct found *found)
 {
 	const struct alarms_now *alarms = &found->stats.alarms;
-	char line[ALARM_LINE_MAX], *shown, *device = text_shown(found->instance.device);
+	char text[ALARM_LINE_MAX], *shown, *device = text_shown(found->instance.device);
 
 	for (uint32_t i = 0; i < alarms->count; i++) {
-		alarm_line_print(line, sizeof(line), &alarms->alarm[i], &found->stats.alarms_at);
-		shown = text_shown(line);
-		printf("%s %s: alarm %s\n", device, hook_name(found->instance.info.hook), shown);
+		struct screen_line line = {0};
+		int phase;
+
+		alarm_line_print(text, sizeof(text), &alarms->alarm[i], &found->stats.alarms_at);
+		shown = text_shown(text);
+		phase = (int)(strrchr(shown, ',') - shown);
+		line_add(&line, LINE_STAYS, "%s %s: alarm %.*s", device,
+			 hook_name(found->instance.info.hook), phase, shown);
+		line_add(&line, 1, "%s", shown + phase);
 		free(shown);
+		line_print(&line);
 	}
 	free(device);
 }
@@ -224,7 +233,11 @@ static void alarms_note(const struct found *found)
 /* Prints the table; with -j returns the array. */
 static struct json_object *found_report(const struct found_all *all)
 {
-	struct report report = {0};
+	/* A companion that is missing stays. */
+	static const char *const drops[] = {"companion", "eviction", "of it by CPU", "table",
+					    "program",   "since",    "memory",       "sources",
+					    "state",     "group",    "mode",         NULL};
+	struct report report = {.drops = drops + all->missing};
 	struct json_object *array;
 
 	for (size_t i = 0; i < all->count; i++)

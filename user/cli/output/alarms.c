@@ -82,7 +82,12 @@ void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at)
 	static const char *const headings[] = {"state",   "since",     "changes", "rate",
 					       "on over", "off under", "alarm"};
 	const size_t columns = sizeof(headings) / sizeof(headings[0]);
-	struct table table = {.columns = columns, .right = 1u << 2 | 1u << 3};
+	static const struct column_drop drops[] = {{1u << 2, REST_USUAL},
+						   {1u << 5, REST_USUAL},
+						   {1u << 4, REST_USUAL},
+						   {1u << 1, REST_LEAST},
+						   {0, 0}};
+	struct table table = {.columns = columns, .right = 1u << 2 | 1u << 3, .drops = drops};
 
 	for (size_t i = 0; i < columns; i++)
 		table_cell(&table, headings[i]);

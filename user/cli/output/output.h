@@ -51,11 +51,27 @@ void out_of_memory(void) __attribute__((noreturn));
 /* ---- tables ---- */
 
 #define TABLE_COLUMNS_MAX 32
+#define COLUMN_GAP        2
 
-/* Cells row by row, the headings first. An empty table has only `columns` and `right` set. */
+/* Columns, as bits, that are left out where there is no room: the first ones of a list first, but
+ * for those without a value in any row, which go before. They go while the last column, which gets
+ * the rest of the line, would have less than `rest`, or than it needs. A list ends with {0, 0}. */
+struct column_drop {
+	uint32_t columns;
+	int rest; /* 0: they go only where they are empty */
+};
+#define REST_USUAL 30
+#define REST_LEAST 14 /* leaves room for the longest sources in 80 columns */
+
+/* Which of the columns `shown` fit in `width`. `filled`: those with values. */
+uint32_t columns_fit(const int *widths, size_t count, uint32_t shown, uint32_t filled,
+		     const struct column_drop *drops, int width);
+
+/* Cells row by row, the headings first. An empty table has only the first three set. */
 struct table {
-	size_t columns; /* at most TABLE_COLUMNS_MAX */
-	uint32_t right; /* bit i: column i is right-aligned */
+	size_t columns;                  /* at most TABLE_COLUMNS_MAX */
+	uint32_t right;                  /* bit i: column i is right-aligned */
+	const struct column_drop *drops; /* on a terminal that is too narrow; NULL: none */
 	char **cells;
 	size_t count, capacity;
 };
@@ -86,8 +102,9 @@ char *json_line(struct json_object *document);
 
 /* One call per field. `key` NULL: text only; `heading` NULL: JSON only. */
 struct report {
-	struct table headings; /* from the first record */
-	struct table cells;    /* of all records */
+	const char *const *drops; /* headings in the order in which they are left out, or NULL */
+	struct table headings;    /* from the first record */
+	struct table cells;       /* of all records */
 	size_t records;
 	struct json_object *array;
 	struct json_object *record; /* the current one; owned by the array */

@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/alarms_output.h"
+#include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"
 #include "kernel/attach/hook_names.h"
@@ -22,19 +22,52 @@
 
 #define MAC_TEXT_MAX 18
 
-/* Adds the value to the object; without an object, prints the text. */
-__attribute__((format(printf, 4, 5))) static void
-put(struct json_object *object, const char *key, struct json_object *value, const char *format, ...)
+/* The order in which parts go where a line is too long for the terminal: line.h. */
+enum {
+	STAYS = LINE_STAYS,
+	MICROSECONDS,
+	VERDICT,
+	BYTES,
+	SOURCE_PORT,
+	MEMBER,
+	DESTINATION,
+	RULE,
+	TIME
+};
+
+/* A line of text, or with -j an object. */
+struct record {
+	struct json_object *object;
+	struct screen_line line;
+};
+
+static struct record record_begin(void)
+{
+	return (struct record){.object = output_json ? json_object_new_object() : NULL};
+}
+
+static void record_end(struct record *record)
+{
+	if (record->object)
+		json_print(record->object);
+	else
+		line_print(&record->line);
+}
+
+/* Adds the value to the object, or the text to the line. Without a key, it is of the line alone. */
+__attribute__((format(printf, 5, 6))) static void put(struct record *record, unsigned int rank,
+						      const char *key, struct json_object *value,
+						      const char *format, ...)
 {
 	va_list args;
 
-	if (object) {
-		json_put(object, key, value);
+	if (record->object && key) {
+		json_put(record->object, key, value);
 		return;
 	}
 	json_object_put(value);
 	va_start(args, format);
-	vprintf(format, args);
+	line_add_va(&record->line, rank, format, args);
 	va_end(args);
 }
 
@@ -44,7 +77,7 @@ static struct json_object *text(const char *words)
 }
 
 /* Text in local time with microseconds, JSON in UTC with nanoseconds. */
-static void put_time(struct json_object *object, uint64_t realtime_ns)
+static void put_time(struct record *record, uint64_t realtime_ns)
 {
 	uint32_t ns = realtime_ns % NS_PER_SECOND;
 	char full[NUMBER_TEXT_MAX], clock[16];
@@ -54,11 +87,12 @@ static void put_time(struct json_object *object, uint64_t realtime_ns)
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%T", &tm);
 	time_ns_print(full, realtime_ns);
-	put(object, "time", text(full), "%s.%06" PRIu32, clock, ns / 1000);
+	put(record, TIME, "time", text(full), "%s", clock);
+	put(record, MICROSECONDS, NULL, NULL, ".%06" PRIu32, ns / 1000);
 }
 
 /* One address, with its port if the packet has ports. */
-static void put_end(struct json_object *object, const struct rl_sample *sample, bool is_source)
+static void put_end(struct record *record, const struct rl_sample *sample, bool is_source)
 {
 	const uint8_t *addr = is_source ? sample->src : sample->dst;
 	bool ports = sample->has_ports, bracket = ports && !prefix_is_ipv4(addr, 128);
@@ -66,13 +100,16 @@ static void put_end(struct json_object *object, const struct rl_sample *sample, 
 	char words[PREFIX_TEXT_MAX];
 
 	prefix_print(words, sizeof(words), addr, 128);
-	put(object, is_source ? "source" : "destination", text(words), "%s%s%s%s",
-	    is_source ? " " : " -> ", bracket ? "[" : "", words, bracket ? "]" : "");
+	put(record, is_source || ports ? STAYS : DESTINATION, NULL, NULL, "%s",
+	    is_source ? " " : " -> ");
+	put(record, is_source ? STAYS : DESTINATION, is_source ? "source" : "destination",
+	    text(words), "%s%s%s", bracket ? "[" : "", words, bracket ? "]" : "");
 	if (ports)
-		put(object, is_source ? "sport" : "dport", json_object_new_int(port), ":%u", port);
+		put(record, is_source ? SOURCE_PORT : STAYS, is_source ? "sport" : "dport",
+		    json_object_new_int(port), ":%u", port);
 }
 
-static void put_protocol(struct json_object *object, const struct rl_sample *sample)
+static void put_protocol(struct record *record, const struct rl_sample *sample)
 {
 	static const struct {
 		const char *name;
@@ -88,7 +125,7 @@ static void put_protocol(struct json_object *object, const struct rl_sample *sam
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (names[i].number == sample->proto)
 			snprintf(words, sizeof(words), "%s", names[i].name);
-	put(object, "protocol", text(words), " %-5s", words);
+	put(record, STAYS, "protocol", text(words), " %-5s", words);
 }
 
 static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
@@ -98,7 +135,7 @@ static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
 }
 
 /* The Ethernet header, for a packet that is malformed or not IP. */
-static void put_ethernet(struct json_object *object, const struct rl_sample *sample)
+static void put_ethernet(struct record *record, const struct rl_sample *sample)
 {
 	char words[16], source[MAC_TEXT_MAX], dest[MAC_TEXT_MAX];
 
@@ -107,12 +144,12 @@ static void put_ethernet(struct json_object *object, const struct rl_sample *sam
 	snprintf(words, sizeof(words), "0x%04x", sample->frame[12] << 8 | sample->frame[13]);
 	mac_print(source, sample->frame + 6);
 	mac_print(dest, sample->frame);
-	put(object, "ethertype", text(words), " ethertype %s", words);
-	put(object, "source_mac", text(source), " %s", source);
-	put(object, "destination_mac", text(dest), " -> %s", dest);
+	put(record, STAYS, "ethertype", text(words), " ethertype %s", words);
+	put(record, STAYS, "source_mac", text(source), " %s", source);
+	put(record, STAYS, "destination_mac", text(dest), " -> %s", dest);
 }
 
-static void put_rule(struct json_object *object, const struct rl_sample *sample,
+static void put_rule(struct record *record, const struct rl_sample *sample,
 		     const struct rule_book *book)
 {
 	const struct rule *rule = rule_book_find(book, sample->counter_id);
@@ -122,19 +159,11 @@ static void put_rule(struct json_object *object, const struct rl_sample *sample,
 	if (!rule)
 		return;
 	rule_format(words, rule, &book->ctx);
-	put(object, "rule", text(words), ", rule %s", words);
+	put(record, RULE, "rule", text(words), ", rule %s", words);
 	if (!rule_book_member(book, rule, sample, &member))
 		return;
 	member_print(words, &member);
-	put(object, "member", text(words), ", member %s", words);
-}
-
-static void line_end(struct json_object *object)
-{
-	if (object)
-		json_print(object);
-	else
-		putchar('\n');
+	put(record, MEMBER, "member", text(words), ", member %s", words);
 }
 
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const struct rule_book *book)
@@ -142,45 +171,47 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 	const struct rl_sample *sample = &sampled->packet;
 	const struct reason_row *reason =
 		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
-	struct json_object *object = output_json ? json_object_new_object() : NULL;
 	const char *verdict = reason->passes ? "pass" : "drop";
+	struct record record = record_begin();
 	char many[NUMBER_TEXT_MAX];
 
-	put_time(object, realtime_ns);
-	put(object, "verdict", text(verdict), " %s", verdict);
-	put(object, "reason", text(reason->text), " %-9s", reason->text);
+	put_time(&record, realtime_ns);
+	put(&record, VERDICT, "verdict", text(verdict), " %s", verdict);
+	put(&record, STAYS, "reason", text(reason->text), " %-9s", reason->text);
 	if (sample_has_addresses(sample)) {
-		put_protocol(object, sample);
-		put_end(object, sample, true);
-		put_end(object, sample, false);
+		put_protocol(&record, sample);
+		put_end(&record, sample, true);
+		put_end(&record, sample, false);
 	} else if (!book->instance->info.raw_ip) {
-		put_ethernet(object, sample);
+		put_ethernet(&record, sample);
 	}
-	put(object, "bytes", json_object_new_uint64(sample->bytes), " %" PRIu32 " bytes",
+	put(&record, BYTES, "bytes", json_object_new_uint64(sample->bytes), " %" PRIu32 " bytes",
 	    sample->bytes);
 	number_print(many, sampled->stands_for);
-	put(object, "stands_for", json_object_new_uint64(sampled->stands_for), ", one of %s", many);
-	put_rule(object, sample, book);
-	line_end(object);
+	put(&record, STAYS, "stands_for", json_object_new_uint64(sampled->stands_for),
+	    ", one of %s", many);
+	put_rule(&record, sample, book);
+	record_end(&record);
 }
 
 void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
 			const struct rule_book *book)
 {
-	struct json_object *object = output_json ? json_object_new_object() : NULL;
 	const struct instance *instance = book->instance;
 	char rate[ALARM_LINE_MAX], *shown = text_shown(alarm->name);
+	struct record record = record_begin();
 
 	alarm_rate_print(rate, sizeof(rate), alarm);
-	put_time(object, realtime_ns);
-	put(object, "event", text(alarm->on ? "alarm-on" : "alarm-off"), " alarm-%s",
+	put_time(&record, realtime_ns);
+	put(&record, STAYS, "event", text(alarm->on ? "alarm-on" : "alarm-off"), " alarm-%s",
 	    alarm->on ? "on" : "off");
-	if (object) {
-		json_put(object, "device", text(instance->device));
-		json_put(object, "hook", text(hook_name(instance->info.hook)));
+	if (record.object) {
+		json_put(record.object, "device", text(instance->device));
+		json_put(record.object, "hook", text(hook_name(instance->info.hook)));
 	}
-	put(object, "alarm", text(alarm->name), " %s", shown);
-	put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)), ", %s", rate);
-	line_end(object);
+	put(&record, STAYS, "alarm", text(alarm->name), " %s", shown);
+	put(&record, STAYS, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)),
+	    ", %s", rate);
+	record_end(&record);
 	free(shown);
 }

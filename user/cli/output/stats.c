@@ -10,11 +10,14 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/alarms_output.h"
+#include "cli/output/line.h"
 #include "cli/output/output.h"
+#include "cli/terminal.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "policy/names.h"
 #include "policy/policy.h"
+#include "watch/alarm_text.h"
 
 struct json_object *json_instance(const struct instance *instance)
 {
@@ -201,6 +204,14 @@ static void amount_headings(struct table *table, const struct reading *reading, 
 		table_cell(table, "/s");
 }
 
+/* The columns of amount_cells(), the first of which is given: of bytes, or of packets. */
+static uint32_t amount_columns(const struct reading *reading, unsigned int first, bool bytes)
+{
+	unsigned int each = reading->before ? 2 : 1;
+
+	return ((1u << each) - 1) << (first + bytes * each);
+}
+
 static void reason_row(struct table *table, const struct reading *reading, int reason)
 {
 	static const struct rl_amount none;
@@ -231,7 +242,8 @@ static void verdict_rows(struct table *table, const struct reading *reading, boo
 
 static void reasons_table(const struct reading *reading)
 {
-	struct table table = {.columns = reading->before ? 5 : 3, .right = ~1u};
+	const struct column_drop drops[] = {{amount_columns(reading, 1, true), REST_USUAL}, {0, 0}};
+	struct table table = {.columns = reading->before ? 5 : 3, .right = ~1u, .drops = drops};
 
 	table_cell(&table, "");
 	amount_headings(&table, reading, "packets");
@@ -273,8 +285,16 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 {
 	const struct instance_stats *stats = reading->now;
 	const char *shadow = over_heading(stats);
-	size_t numbers = (reading->before ? 4 : 2) * (shadow ? 3 : 2);
-	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1};
+	unsigned int each = reading->before ? 4 : 2, numbers = each * (shadow ? 3 : 2);
+	uint32_t all = (1u << numbers) - 1;
+	const struct column_drop drops[] = {
+		{amount_columns(reading, 0, true), REST_USUAL},
+		{amount_columns(reading, 2 * each, true) & all, REST_USUAL},
+		{amount_columns(reading, each, true), REST_USUAL},
+		{amount_columns(reading, 0, false), REST_LEAST},
+		{amount_columns(reading, 2 * each, false) & all, REST_LEAST},
+		{0, 0}};
+	struct table table = {.columns = numbers + 1, .right = all, .drops = drops};
 	char words[RULE_TEXT_MAX];
 
 	amount_headings(&table, reading, "passed");
@@ -314,7 +334,12 @@ static void sets_table(const struct reading *reading)
 {
 	const struct instance_stats *stats = reading->now;
 	size_t numbers = (reading->before ? 4 : 2) + 6;
-	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1};
+	const struct column_drop drops[] = {
+		{7u << (numbers - 4), REST_USUAL}, /* added, extended, expired */
+		{amount_columns(reading, 2, true), REST_USUAL},
+		{1u << 1, REST_LEAST},
+		{0, 0}};
+	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1, .drops = drops};
 
 	table_cell(&table, "members");
 	table_cell(&table, "max");
@@ -371,41 +396,57 @@ static void pressure_print(const struct reading *reading)
 {
 	uint64_t ms = reading->before ? reading->elapsed_ns / NS_PER_MS : 0;
 	const struct instance_stats *now = reading->now;
+	int first = first_pressure(now);
 	char text[NUMBER_TEXT_MAX];
+	struct screen_line line = {0};
+	bool stays;
 
-	printf("\npressure:");
-	for (int i = first_pressure(now); i < RL_PRESSURE_COUNT; i++) {
+	line_add(&line, LINE_STAYS, "pressure:");
+	for (int i = first; i < RL_PRESSURE_COUNT; i++) {
 		uint64_t n = now->pressure[i];
 
 		if (reading->before)
 			n = ms ? (n - reading->before->pressure[i]) * 1000 / ms : 0;
 		number_print(text, n);
-		printf("%s %s%s %s", i > first_pressure(now) ? "," : "", text,
-		       reading->before ? "/s" : "", pressure_names[i]);
-	}
-	if (!now->hot_slots) {
-		putchar('\n');
-		return;
+		stays = i == first || i == RL_PRESSURE_BANS_REFUSED;
+		line_add(&line, stays ? LINE_STAYS : (unsigned int)(RL_PRESSURE_COUNT - i),
+			 "%s %s%s %s", i > first ? "," : "", text, reading->before ? "/s" : "",
+			 pressure_names[i]);
 	}
 	number_print(text, now->hot_slots);
-	printf(", table %" PRIu64 ".%" PRIu64 " %% of %s live\n",
-	       now->hot_live * 100 / now->hot_slots, now->hot_live * 1000 / now->hot_slots % 10,
-	       text);
+	if (now->hot_slots)
+		line_add(&line, 1, ", table %" PRIu64 ".%" PRIu64 " %% of %s live",
+			 now->hot_live * 100 / now->hot_slots,
+			 now->hot_live * 1000 / now->hot_slots % 10, text);
+	putchar('\n');
+	line_print(&line);
+}
+
+/* On a terminal that is watched, with the alarms that are on: their table may be below its end. */
+static void header_print(const struct instance *instance, const struct reading *reading)
+{
+	char *device = text_shown(instance->device), alarms[RULE_TEXT_MAX], since[NUMBER_TEXT_MAX];
+	const struct instance_stats *now = reading->now;
+	struct screen_line line = {0};
+	unsigned int rows, columns;
+
+	line_add(&line, LINE_STAYS, "%s %s", device, hook_name(instance->info.hook));
+	free(device);
+	time_print(since, instance->info.since_ns, true);
+	if (!reading->before)
+		line_add(&line, 1, ", counted since %s", since);
+	if (reading->before && terminal_size(&rows, &columns) &&
+	    alarms_on_print(alarms, sizeof(alarms), &now->alarms, &now->alarms_at))
+		line_add(&line, LINE_STAYS, "  %s", alarms);
+	line_print(&line);
 }
 
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns)
 {
 	const struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
-	char *device = text_shown(instance->device), since[NUMBER_TEXT_MAX];
 
-	printf("%s %s", device, hook_name(instance->info.hook));
-	free(device);
-	time_print(since, instance->info.since_ns, true);
-	if (before)
-		putchar('\n');
-	else
-		printf(", counted since %s\n", since);
+	header_print(instance, &reading);
 	tables_print(instance, &reading);
 	pressure_print(&reading);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables and JSON documents on stdout, and records, which print as either. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/output/line.h"
 #include "cli/output/output.h"
-
-#define COLUMN_GAP 2
+#include "cli/terminal.h"
 
 /* ---- tables ---- */
 
@@ -64,27 +65,81 @@ static int column_width(const struct table *table, size_t column)
 	return (int)width;
 }
 
-static void row_print(const struct table *table, size_t first, const int *widths)
+/* The columns that have a value other than nothing below their heading. */
+static uint32_t columns_filled(const struct table *table)
 {
-	for (size_t i = 0; i < table->columns; i++) {
-		bool last = i + 1 == table->columns;
-		bool right = table->right & 1u << i;
-		int width = right ? widths[i] : last ? 0 : -widths[i];
+	uint32_t filled = 0;
 
-		printf("%*s%*s", width, table->cells[first + i], last ? 0 : COLUMN_GAP, "");
+	for (size_t i = table->columns; i < table->count; i++) {
+		const char *cell = table->cells[i];
+
+		if (*cell && strcmp(cell, "0") != 0 && strcmp(cell, "-") != 0)
+			filled |= 1u << i % table->columns;
+	}
+	return filled;
+}
+
+static int width_needed(const int *widths, size_t count, uint32_t shown, int rest)
+{
+	int sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool cut = i + 1 == count && rest < widths[i];
+
+		sum += shown & 1u << i ? (cut ? rest : widths[i]) + COLUMN_GAP : 0;
+	}
+	return sum - COLUMN_GAP;
+}
+
+uint32_t columns_fit(const int *widths, size_t count, uint32_t shown, uint32_t filled,
+		     const struct column_drop *drops, int width)
+{
+	for (int round = 0; round < 2; round++)
+		for (const struct column_drop *drop = drops; drop->columns || drop->rest; drop++) {
+			if (round && !drop->rest)
+				continue;
+			if (width_needed(widths, count, shown, round ? drop->rest : REST_USUAL) <=
+			    width)
+				return shown;
+			if (round || !(filled & drop->columns))
+				shown &= ~drop->columns;
+		}
+	return shown;
+}
+
+static void row_print(const struct table *table, size_t first, const int *widths, uint32_t shown,
+		      int width)
+{
+	int used = 0;
+
+	for (size_t i = 0; i < table->columns; i++) {
+		bool last = !(shown >> i >> 1);
+		int pad = table->right & 1u << i ? widths[i] : last ? 0 : -widths[i];
+
+		if (!(shown & 1u << i))
+			continue;
+		if (last)
+			text_shorten(table->cells[first + i], used < width ? width - used : 0,
+				     "..");
+		used += printf("%*s%*s", pad, table->cells[first + i], last ? 0 : COLUMN_GAP, "");
 	}
 	putchar('\n');
 }
 
 void table_print(struct table *table)
 {
+	uint32_t shown = (uint32_t)((1ull << table->columns) - 1);
+	unsigned int rows, columns = INT_MAX;
 	int widths[TABLE_COLUMNS_MAX] = {0};
 
 	for (size_t i = 0; i < table->columns; i++)
 		widths[i] = column_width(table, i);
+	if (table->drops && terminal_size(&rows, &columns))
+		shown = columns_fit(widths, table->columns, shown, columns_filled(table),
+				    table->drops, (int)columns);
 	for (size_t i = 0; table->columns && i + table->columns <= table->count;
 	     i += table->columns)
-		row_print(table, i, widths);
+		row_print(table, i, widths, shown, (int)columns);
 	table_clear(table);
 }
 
@@ -303,13 +358,25 @@ void report_none(struct report *report, const char *heading)
 	report_cell(report, heading, "-", false);
 }
 
+static uint32_t heading_bit(const struct table *headings, const char *heading)
+{
+	for (size_t i = 0; i < headings->columns; i++)
+		if (!strcmp(headings->cells[i], heading))
+			return 1u << i;
+	return 0;
+}
+
 struct json_object *report_end(struct report *report)
 {
+	struct column_drop drops[TABLE_COLUMNS_MAX + 1] = {0};
 	struct table *all = &report->headings;
 
 	if (output_json)
 		return report->array ? report->array : json_object_new_array();
 	all->columns = all->count;
+	for (size_t i = 0; report->drops && report->drops[i] && i < TABLE_COLUMNS_MAX; i++)
+		drops[i] = (struct column_drop){heading_bit(all, report->drops[i]), REST_USUAL};
+	all->drops = report->drops ? drops : NULL;
 	for (size_t i = 0; i < report->cells.count; i++) {
 		table_add(all, report->cells.cells[i]);
 		report->cells.cells[i] = NULL;

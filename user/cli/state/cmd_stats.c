@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl stats: passed and dropped packets, once or repeatedly, or for Prometheus. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
+#include "cli/terminal.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
@@ -241,6 +243,49 @@ static int stats_since(const struct command *command, struct style style)
 
 /* ---- --watch ---- */
 
+/* Clears the terminal and prints what it has room for: the first line stays in sight. */
+static void screen_print(const char *text, unsigned int rows)
+{
+	const char *end = text;
+	unsigned int lines = 0;
+
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		if (++lines + 2 == rows)
+			end = at + 1;
+	fputs("\033[H\033[J", stdout);
+	fwrite(text, 1, lines < rows ? strlen(text) : (size_t)(end - text), stdout);
+	if (lines >= rows)
+		printf("%u more lines: make the terminal higher, or add --sort dropped\n",
+		       lines + 2 - rows);
+}
+
+static void frame_print(const struct readings *now, const struct readings *before,
+			const struct style *style)
+{
+	FILE *terminal = stdout, *memory;
+	unsigned int rows, columns;
+	char *text = NULL;
+	size_t size;
+
+	if (output_json || !isatty(STDOUT_FILENO)) {
+		print(now, before, style);
+		fputs(output_json ? "" : "\n", stdout);
+		return;
+	}
+	if (!terminal_size(&rows, &columns))
+		rows = UINT_MAX;
+	memory = open_memstream(&text, &size);
+	if (!memory)
+		out_of_memory();
+	stdout = memory; /* a variable in glibc */
+	print(now, before, style);
+	stdout = terminal;
+	if (fclose(memory))
+		out_of_memory();
+	screen_print(text, rows);
+	free(text);
+}
+
 /* Prints all instances once. 0 to continue. */
 static int frame(const struct target *target, const struct style *style, struct readings *before)
 {
@@ -248,11 +293,7 @@ static int frame(const struct target *target, const struct style *style, struct 
 	int rc = instance_for_each(target, visit, &now);
 
 	if (!rc && now.count) {
-		if (!output_json && isatty(STDOUT_FILENO))
-			fputs("\033[H\033[J", stdout);
-		print(&now, before, style);
-		if (!output_json && !isatty(STDOUT_FILENO))
-			putchar('\n');
+		frame_print(&now, before, style);
 		rc = output_flush();
 	}
 	readings_clear(before);

@@ -163,62 +163,18 @@ void top_widths_grow(const struct top *top, size_t first, size_t count, struct t
 	}
 }
 
-/* The first to go, but for those without a value in any row, which go before; and the room that the
- * rule needs beside them. The drops and their error stay. */
-static const struct {
-	enum top_column_id id;
-	int rule;
-} columns_to_drop[] = {
-	{COLUMN_PASSED_BITS, TOP_RULE_USUAL},  {COLUMN_DROPPED_BITS, TOP_RULE_USUAL},
-	{COLUMN_PASSED_ERROR, TOP_RULE_USUAL}, {COLUMN_REMAINING, TOP_RULE_USUAL},
-	{COLUMN_DPORT, TOP_RULE_LEAST},        {COLUMN_PASSED, TOP_RULE_LEAST},
-	{COLUMN_BANNED, TOP_RULE_LEAST},
+/* The drops and their error stay. */
+static const struct column_drop columns_to_drop[] = {
+	{BIT(PASSED_BITS), REST_USUAL},  {BIT(DROPPED_BITS), REST_USUAL},
+	{BIT(PASSED_ERROR), REST_USUAL}, {BIT(REMAINING), REST_USUAL},
+	{BIT(DPORT), REST_LEAST},        {BIT(PASSED), REST_LEAST},
+	{BIT(BANNED), REST_LEAST},       {0, 0},
 };
-#define COLUMNS_TO_DROP (sizeof(columns_to_drop) / sizeof(columns_to_drop[0]))
-
-static int columns_width(const struct top_widths *widths, uint32_t shown)
-{
-	int sum = 0;
-
-	for (int c = 0; c < COLUMN_RULE; c++)
-		sum += shown & 1u << c ? widths->of[c] + TOP_GAP : 0;
-	return sum;
-}
 
 uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int width)
 {
-	uint32_t shown = columns;
-
-	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < COLUMNS_TO_DROP; i++) {
-			uint32_t column = 1u << columns_to_drop[i].id;
-			int rule = round ? columns_to_drop[i].rule : TOP_RULE_USUAL;
-
-			if (rule > widths->of[COLUMN_RULE])
-				rule = widths->of[COLUMN_RULE];
-			if (columns_width(widths, shown) + rule <= width)
-				return shown;
-			if (round || !(widths->filled & column))
-				shown &= ~column;
-		}
-	return shown;
-}
-
-void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width)
-{
-	size_t len = strlen(text), left, head, tail;
-
-	if (len <= room)
-		return;
-	if (room <= ellipsis_width + 2) {
-		text[room] = '\0';
-		return;
-	}
-	left = room - ellipsis_width;
-	head = left - left / 3;
-	tail = left - head;
-	memmove(text + head + strlen(ellipsis), text + len - tail, tail + 1);
-	memcpy(text + head, ellipsis, strlen(ellipsis));
+	return columns_fit(widths->of, TOP_COLUMN_COUNT, columns, widths->filled, columns_to_drop,
+			   width);
 }
 
 /* ---- lines above the rows */

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
 #include "base/units.h"
 #include "cli/output/output.h"
+#include "cli/terminal.h"
 #include "cli/top/top.h"
 #include "kernel/attach/hook_names.h"
 #include "policy/policy.h"
@@ -144,7 +143,7 @@ static void rule_put(const struct screen *s, int y, int x, char *text)
 {
 	if (x >= COLS)
 		return;
-	text_shorten(text, (size_t)(COLS - x), s->utf8 ? "\u2026" : "..", s->utf8 ? 1 : 2);
+	text_shorten(text, (size_t)(COLS - x), s->utf8 ? "\u2026" : "..");
 	mvaddstr(y, x, text);
 }
 
@@ -187,7 +186,7 @@ static void draw_rows(struct screen *s)
 		if (!(shown & 1u << c))
 			continue;
 		draw_column(s, c, x, s->widths.of[c]);
-		x += s->widths.of[c] + TOP_GAP;
+		x += s->widths.of[c] + COLUMN_GAP;
 	}
 }
 
@@ -237,12 +236,11 @@ static void draw_foot(const struct screen *s)
 
 void screen_draw(struct screen *s)
 {
-	struct winsize size;
+	unsigned int rows, columns;
 
 	/* Follows the terminal's size even if SIGWINCH was lost. */
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
-	    is_term_resized(size.ws_row, size.ws_col))
-		resizeterm(size.ws_row, size.ws_col);
+	if (terminal_size(&rows, &columns) && is_term_resized((int)rows, (int)columns))
+		resizeterm((int)rows, (int)columns);
 	if (s->selected >= s->top->count)
 		s->selected = s->top->count ? s->top->count - 1 : 0;
 	if (s->selected < s->first)

@@ -27,8 +27,7 @@
 #include "watch/rule_book.h"
 #include "watch/talkers.h"
 
-#define BIT(name) (1u << COLUMN_##name)
-#define ALL       ((1u << TOP_COLUMN_COUNT) - 1)
+#define ALL ((1u << TOP_COLUMN_COUNT) - 1)
 
 const struct top_view top_views[TOP_BYS] = {
 	{"source", "sources", {"dropped", "passed", "bits", "address"}, ALL},

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/output/line.h"
+#include "cli/output/output.h"
 #include "cli/top/rules.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/alarms.h"
@@ -144,6 +146,7 @@ uint8_t top_bits(const struct top *top, const struct top_row *row);
 	X(RULE, "rule", 0)
 #define TOP_COLUMN_ID(id, name, right) COLUMN_##id,
 enum top_column_id { TOP_COLUMNS(TOP_COLUMN_ID) TOP_COLUMN_COUNT };
+#define BIT(name) (1u << COLUMN_##name)
 
 struct top_column {
 	const char *name;
@@ -166,16 +169,8 @@ struct top_widths {
 /* Makes room for the headings and for these rows. */
 void top_widths_grow(const struct top *top, size_t first, size_t count, struct top_widths *widths);
 
-/* Which of the columns, as bits, have room in a line, the rule being the last: it gets the rest. It
- * keeps TOP_RULE_USUAL while columns that matter less can be left out, and TOP_RULE_LEAST, which
- * leaves room for the longest sources in 80 columns, while others can. */
-#define TOP_GAP        2 /* between columns */
-#define TOP_RULE_USUAL 30
-#define TOP_RULE_LEAST 14
+/* Which of the columns, as bits, have room in a line. */
 uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int width);
-
-/* Shortens ASCII text to `room` columns, in its middle: the text has room for the ellipsis. */
-void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width);
 
 /* 1,234 or 1.2M: at most six characters. */
 void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
