@@ -210,6 +210,13 @@ test_80_columns() {
 		_tmux resize-window -x 110 -y 24 && press d && eventually 5 first_is 10.78.0.1
 }
 
+# No line ends in the middle of a word, and no column is empty.
+test_60_columns() {
+	_tmux resize-window -x 60 -y 24 && eventually 5 screen_has '^source +dropped/s +\+- +(passed/s +)?(banned for +)?rule' &&
+		screen_has '^dropped [0-9,]+ packets/s, passed [0-9,]+ packets/s$' && screen_has '^q quit .* h help$' &&
+		screen_has '^dropped/s .*at most [0-9.]+k$' && _tmux resize-window -x 110 -y 24 && eventually 5 screen_has 'dport +remaining'
+}
+
 rules_of() { rl B rule list -q "$1"; }
 
 # The second by address, with the time that is offered or another.
@@ -304,6 +311,7 @@ t 'filter' test_filter
 t 'pause' test_pause
 t 'forgive' test_forgive
 t 'at 80 columns' test_80_columns
+t 'at 60 columns' test_60_columns
 t 'resize' test_resize
 t 'resize without a signal' test_resize_untold
 t 'deny' test_deny

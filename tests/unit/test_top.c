@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The columns of top where there is little room, its views, and what rules counted between two
- * moments. */
+/* The columns and lines of top where there is little room, its views, and what rules counted
+ * between two moments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,6 +64,8 @@ static const struct fit {
 	{"80 columns, none banned", SHORT, 80, BIT(BANNED), MINOR | BIT(BANNED)},
 	{"80 columns, an IPv6 source", LONG, 80, BIT(BANNED), MINOR | BIT(BANNED)},
 	{"80 columns, a banned IPv6 source", LONG, 80, 0, MINOR | BIT(DPORT)},
+	{"60 columns", SHORT, 60, BIT(BANNED) | BIT(REMAINING), MINOR | BIT(BANNED) | BIT(DPORT)},
+	{"60 columns, a ban", SHORT, 60, 0, MINOR | BIT(DPORT) | BIT(PASSED)},
 	{"source, drops, error and rule stay", SHORT, 10, 0,
 	 ALL - BIT(NAME) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
 };
@@ -101,6 +103,103 @@ static void columns_keep_their_places(void **state)
 	top_widths_grow(&top, 1, 1, &widths);
 	assert_int_equal(widths.of[COLUMN_NAME], strlen("2001:db8::/64"));
 	assert_false(widths.filled & BIT(BANNED));
+}
+
+/* A ban's column has no value where there are no rows, and goes before what has one at last. */
+static void no_rows_fit(void **state)
+{
+	struct top top = {0};
+	struct top_widths widths = {0};
+
+	(void)state;
+	top_widths_grow(&top, 0, 0, &widths);
+	assert_int_equal(ALL & ~top_columns_fit(&widths, ALL, 60),
+			 BIT(REMAINING) | BIT(BANNED) | BIT(PASSED_BITS));
+}
+
+/* ---- lines */
+
+/* Some addresses, of which there may be so many, and that send 57,900 packets a second. */
+static struct top_group group_of(uint64_t about, uint64_t least, uint64_t most, bool once)
+{
+	return (struct top_group){
+		.rare.sources = 1000, .rate.packets = 57900, .sources = {about, least, most, once}};
+}
+
+static const struct group_line {
+	const char *name;
+	struct rare_sources sources;
+	enum talker_verdict verdict;
+	size_t width;
+	const char *shown;
+} group_lines[] = {
+	{"forged addresses",
+	 {150000, 69000, 240000, true},
+
+	 TALKER_DROPPED,
+	 80,
+	 "about 150,000 sources seen once (69.0k-240k): forged addresses, 57.9k dropped/s"},
+	{"forged addresses, 60 columns",
+	 {150000, 69000, 240000, true},
+
+	 TALKER_DROPPED,
+	 60,
+	 "about 150,000 sources: forged addresses, 57.9k dropped/s"},
+	{"an estimate at the end of its range",
+	 {95000, 55000, 95000, true},
+
+	 TALKER_DROPPED,
+	 80,
+	 "55.0k-95.0k sources seen once: forged addresses, 57.9k dropped/s"},
+	{"a narrow range",
+	 {1022, 1010, 1040, false},
+
+	 TALKER_PASSED,
+	 80,
+	 "about 1,000 sources seen too rarely for a rate: 57.9k passed/s"},
+	{"too rarely, 60 columns",
+	 {1100, 950, 1300, false},
+
+	 TALKER_PASSED,
+	 60,
+	 "about 1,100 sources seen too rarely: 57.9k passed/s"},
+	{"exact",
+	 {12, 12, 12, true},
+
+	 TALKER_DROPPED,
+	 80,
+	 "12 more sources seen once: 57.9k dropped/s"},
+};
+
+static void a_group_has_a_line(void **state)
+{
+	const struct group_line *row = *state;
+	const struct rare_sources *s = &row->sources;
+	struct top_group group = group_of(s->about, s->least, s->most, s->once);
+	struct top top = {0};
+	struct screen_line line;
+
+	top.rare[row->verdict] = group;
+	assert_true(top_line_print(&top, TOP_LINE_RARE + row->verdict, &line));
+	line_fit(&line, row->width, "..");
+	assert_string_equal(line.text, row->shown);
+	assert_false(top_line_print(&top, TOP_LINE_RARE + !row->verdict, &line));
+}
+
+static void the_history_begins_at_the_left(void **state)
+{
+	static const char *const levels[] = {"0", "1", "2", "3"};
+	struct top top = {.slices = 3, .history = {[TOP_HISTORY - 3] = 10, 0, 40}};
+	char text[TOP_HISTORY + 1];
+
+	(void)state;
+	assert_int_equal(sparkline_print(&top, 80, levels, 4, text, sizeof(text)), 40);
+	assert_string_equal(text, "103");
+	assert_int_equal(sparkline_print(&top, 2, levels, 4, text, sizeof(text)), 40);
+	assert_string_equal(text, "03");
+	top.history[TOP_HISTORY - 1] = 0;
+	assert_int_equal(sparkline_print(&top, 2, levels, 4, text, sizeof(text)), 0);
+	assert_string_equal(text, "00");
 }
 
 /* ---- views */
@@ -192,14 +291,18 @@ static void is_counted_since(void **state)
 int main(void)
 {
 	struct CMUnitTest tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) +
-				sizeof(sinces) / sizeof(sinces[0]) + 4];
+				sizeof(group_lines) / sizeof(group_lines[0]) +
+				sizeof(sinces) / sizeof(sinces[0]) + 6];
 	size_t n = 0;
 
 	ROWS(texts, is_shortened);
 	ROWS(fits, has_room);
+	ROWS(group_lines, a_group_has_a_line);
 	ROWS(sinces, is_counted_since);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(no_rows_fit);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_history_begins_at_the_left);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_destination_is_one_address);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_view_has_its_columns);
 	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A snapshot as text: the cells of a row, which columns there is room for, and the lines above. */
+/* A snapshot as text: the cells of a row, and which columns there is room for. */
 
 #include "cli/top/top.h"
 
@@ -165,124 +165,20 @@ void top_widths_grow(const struct top *top, size_t first, size_t count, struct t
 
 /* The drops and their error stay. */
 static const struct column_drop columns_to_drop[] = {
-	{BIT(PASSED_BITS), REST_USUAL},  {BIT(DROPPED_BITS), REST_USUAL},
-	{BIT(PASSED_ERROR), REST_USUAL}, {BIT(REMAINING), REST_USUAL},
-	{BIT(DPORT), REST_LEAST},        {BIT(PASSED), REST_LEAST},
-	{BIT(BANNED), REST_LEAST},       {0, 0},
+	{BIT(REMAINING), 0},
+	{BIT(BANNED), 0},
+	{BIT(PASSED_BITS), REST_USUAL},
+	{BIT(DROPPED_BITS), REST_USUAL},
+	{BIT(PASSED_ERROR), REST_USUAL},
+	{BIT(REMAINING), REST_USUAL},
+	{BIT(DPORT), REST_LEAST},
+	{BIT(PASSED), REST_LEAST},
+	{BIT(BANNED), REST_LEAST},
+	{0, 0},
 };
 
 uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int width)
 {
 	return columns_fit(widths->of, TOP_COLUMN_COUNT, columns, widths->filled, columns_to_drop,
 			   width);
-}
-
-/* ---- lines above the rows */
-
-void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
-		     char *out, size_t size)
-{
-	size_t first = width < TOP_HISTORY ? TOP_HISTORY - width : 0, used = 0;
-	uint64_t most = 1;
-
-	for (size_t i = first; i < TOP_HISTORY; i++)
-		most = top->history[i] > most ? top->history[i] : most;
-	*out = '\0';
-	for (size_t i = first; i < TOP_HISTORY; i++) {
-		size_t level = top->history[i] ? 1 + top->history[i] * (count - 2) / most : 0;
-		size_t len = strlen(levels[level]);
-
-		if (used + len >= size)
-			break;
-		memcpy(out + used, levels[level], len + 1);
-		used += len;
-	}
-}
-
-void top_totals(const struct top *top, char *out, size_t size)
-{
-	char packets[2][NUMBER_TEXT_MAX], bits[2][NUMBER_TEXT_MAX];
-
-	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		number_print(packets[v], top->rate[v].packets);
-		si_print(bits[v], top->rate[v].bits);
-	}
-	snprintf(out, size, "dropped %s packets/s %s bit/s, passed %s packets/s %s bit/s",
-		 packets[TALKER_DROPPED], bits[TALKER_DROPPED], packets[TALKER_PASSED],
-		 bits[TALKER_PASSED]);
-}
-
-static void rules_counted(const struct top *top, char *out, size_t size)
-{
-	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX];
-
-	number_print(seen, top->seen);
-	number_print(all, top->book.policy.count);
-	snprintf(out, size, "%s of %s rules counted packets: their rates are exact", seen, all);
-}
-
-void top_sampled(const struct top *top, char *out, size_t size)
-{
-	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
-
-	if (top->by == TOP_BY_RULE) {
-		rules_counted(top, out, size);
-		return;
-	}
-	number_print(sources, top->seen);
-	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
-	number_print(lost, top->figures.lost);
-	snprintf(out, size, "%s %s in samples of %s packets, %s samples lost", sources,
-		 top_views[top->by].names, all, lost);
-}
-
-/* Two digits: the others mean nothing. */
-static uint64_t rounded(uint64_t n)
-{
-	uint64_t unit = 1;
-
-	while (n / unit >= 100)
-		unit *= 10;
-	return (n + unit / 2) / unit * unit;
-}
-
-/* Nobody has so many clients of which each is dropped once. */
-#define FORGED_LEAST 1000
-
-/* "about 150,000 sources seen once (69k-150k): forged addresses", or all that there are. */
-static void sources_print(const struct top *top, enum talker_verdict verdict, char *out,
-			  size_t size)
-{
-	const struct top_view *view = &top_views[top->by];
-	const struct top_rare *rare = &top->rare[verdict];
-	const struct rare_sources *sources = &rare->sources;
-	bool exact = sources->least == sources->most;
-	bool forged = verdict == TALKER_DROPPED && top->by == TOP_BY_SOURCE && sources->once &&
-		      sources->least >= FORGED_LEAST;
-	char about[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
-	const char *seen = sources->once ? "once" : "too rarely for a rate";
-
-	number_print(about, exact ? sources->about : rounded(sources->about));
-	si_print(least, rounded(sources->least));
-	si_print(most, rounded(sources->most));
-	if (exact)
-		snprintf(out, size, "%s more %s seen %s:", about,
-			 sources->about == 1 ? view->name : view->names, seen);
-	else
-		snprintf(out, size, "about %s %s seen %s (%s-%s):%s", about, view->names, seen,
-			 least, most, forged ? " forged addresses," : "");
-}
-
-bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size)
-{
-	const struct top_rare *rare = &top->rare[verdict];
-	char packets[NUMBER_TEXT_MAX], sources[256];
-
-	if (!rare->rare.sources)
-		return false;
-	sources_print(top, verdict, sources, sizeof(sources));
-	si_print(packets, rare->rate.packets);
-	snprintf(out, size, "%s %s %s/s", sources, packets,
-		 verdict == TALKER_DROPPED ? "dropped" : "passed");
-	return true;
 }

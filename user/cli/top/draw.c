@@ -18,10 +18,8 @@
 #include "cli/top/top.h"
 #include "kernel/attach/hook_names.h"
 #include "policy/policy.h"
-#include "watch/alarm_text.h"
 
-#define HEAD 4 /* lines of totals */
-#define KEYS "q quit  Tab view  dpba sort  / filter  r rule  x deny  f forget  n next  h help"
+#define HEAD 2 /* lines beside those of enum top_line: the title and the history */
 
 static void attribute(const struct screen *s, enum pair pair, bool on)
 {
@@ -31,29 +29,26 @@ static void attribute(const struct screen *s, enum pair pair, bool on)
 		attroff(COLOR_PAIR(pair));
 }
 
-/* One line, truncated to the screen's width. */
-static void line_put(int y, const char *text)
+static const char *ellipsis(const struct screen *s)
 {
-	if (y >= 0 && y < LINES)
-		mvaddnstr(y, 0, text, COLS);
+	return s->utf8 ? "\u2026" : "..";
 }
 
-static bool is_alarmed(const struct top *top)
+static void line_put(const struct screen *s, int y, struct screen_line *line)
 {
-	for (uint32_t i = 0; i < top->alarms.count; i++)
-		if (top->alarms.alarm[i].on)
-			return true;
-	return false;
+	line_fit(line, (size_t)COLS, ellipsis(s));
+	if (y < LINES)
+		mvaddstr(y, 0, line->text);
 }
 
-/* Where the headings are: below the totals, the alarms that are on, and the lines of addresses
- * without a row. */
+/* Where the headings are: below the lines, the first of which has the history below it. */
 static int headings_line(const struct screen *s)
 {
-	int y = HEAD + is_alarmed(s->top);
+	struct screen_line line;
+	int y = HEAD;
 
-	for (int v = 0; v < TALKER_VERDICTS; v++)
-		y += s->top->rare[v].rare.sources > 0;
+	for (int which = 0; which < TOP_LINES; which++)
+		y += top_line_print(s->top, which, &line);
 	return y;
 }
 
@@ -65,14 +60,15 @@ size_t rows_shown(const struct screen *s)
 	return LINES > y + 2 ? (size_t)(LINES - y - 2) : 0;
 }
 
-static void draw_head(const struct screen *s)
+static void draw_title(const struct screen *s)
 {
 	const struct top *top = s->top;
 	const struct top_view *view = &top_views[top->by];
 	const struct top_filter *filter = &top->filter[top->by];
-	char text[TOP_TEXT_MAX], prefix[PREFIX_TEXT_MAX] = "", clock[16];
+	char prefix[PREFIX_TEXT_MAX] = "", clock[16];
 	bool by_source = top->by == TOP_BY_SOURCE;
 	char *device = text_shown(top->instance->device);
+	struct screen_line line = {0};
 	time_t now = time(NULL);
 	struct tm tm;
 
@@ -80,52 +76,55 @@ static void draw_head(const struct screen *s)
 	strftime(clock, sizeof(clock), "%T", &tm);
 	if (filter->set)
 		prefix_print(prefix, sizeof(prefix), filter->addr, filter->len);
-	snprintf(text, sizeof(text), "%s %s  %s  %s%sby %s%s%s%s", device,
-		 hook_name(top->instance->info.hook), clock, by_source ? "" : view->names,
+	line_add(&line, LINE_STAYS, "%s %s", device, hook_name(top->instance->info.hook));
+	line_add(&line, 1, "  %s", clock);
+	line_add(&line, LINE_STAYS, "  %s%sby %s%s%s%s", by_source ? "" : view->names,
 		 by_source ? "" : " ", view->sorts[top->sort], filter->set ? "  in " : "", prefix,
 		 s->paused ? "  PAUSED" : "");
 	free(device);
 	attron(A_BOLD);
-	line_put(0, text);
+	line_put(s, 0, &line);
 	attroff(A_BOLD);
-	top_totals(top, text, sizeof(text));
-	line_put(1, text);
-	top_sampled(top, text, sizeof(text));
-	line_put(3, text);
-	for (int v = 0, y = HEAD + is_alarmed(top); v < TALKER_VERDICTS; v++)
-		if (top_rare_text(top, v, text, sizeof(text)))
-			line_put(y++, text);
 }
 
-static void draw_alarms(const struct screen *s)
-{
-	char text[TOP_TEXT_MAX];
-
-	if (!alarms_on_print(text, sizeof(text), &s->top->alarms, &s->top->alarms_at))
-		return;
-	attribute(s, PAIR_DROPPED, true);
-	attron(A_BOLD);
-	line_put(HEAD, text);
-	attroff(A_BOLD);
-	attribute(s, PAIR_DROPPED, false);
-}
-
-static void draw_history(const struct screen *s)
+/* As far as it goes back, and how much its highest is. */
+static void draw_history(const struct screen *s, int y)
 {
 	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
-	char line[3 * TOP_HISTORY + 1];
-	const int start = 10;
+	const int start = 10, end = 18;
+	char line[3 * TOP_HISTORY + 1], most[NUMBER_TEXT_MAX];
 
-	if (COLS <= start || LINES < 3)
+	if (COLS <= start + end || y >= LINES)
 		return;
-	line_put(2, "dropped/s");
-	sparkline_print(s->top, (size_t)(COLS - start), s->utf8 ? blocks : ascii, 9, line,
-			sizeof(line));
+	mvaddstr(y, 0, "dropped/s");
+	si_print(most, sparkline_print(s->top, (size_t)(COLS - start - end),
+				       s->utf8 ? blocks : ascii, 9, line, sizeof(line)));
 	attribute(s, PAIR_DROPPED, true);
-	mvaddstr(2, start, line);
+	mvaddstr(y, start, line);
 	attribute(s, PAIR_DROPPED, false);
+	printw("  at most %s", most);
+}
+
+static void draw_lines(const struct screen *s)
+{
+	struct screen_line line;
+	int y = 1;
+
+	for (int which = 0; which < TOP_LINES; which++) {
+		bool alarms = which == TOP_LINE_ALARMS;
+
+		if (!top_line_print(s->top, which, &line))
+			continue;
+		attribute(s, PAIR_DROPPED, alarms);
+		attron(alarms ? A_BOLD : A_NORMAL);
+		line_put(s, y++, &line);
+		attroff(alarms ? A_BOLD : A_NORMAL);
+		attribute(s, PAIR_DROPPED, false);
+		if (which == TOP_LINE_TOTALS)
+			draw_history(s, y++);
+	}
 }
 
 static void cell_put(int y, int x, int width, bool right, const char *text)
@@ -143,7 +142,7 @@ static void rule_put(const struct screen *s, int y, int x, char *text)
 {
 	if (x >= COLS)
 		return;
-	text_shorten(text, (size_t)(COLS - x), s->utf8 ? "\u2026" : "..");
+	text_shorten(text, (size_t)(COLS - x), ellipsis(s));
 	mvaddstr(y, x, text);
 }
 
@@ -215,6 +214,24 @@ static void foot_put(const char *text)
 	}
 }
 
+/* Those that `h` lists as well go where there is no room. */
+static void draw_keys(const struct screen *s)
+{
+	static const struct {
+		unsigned int rank;
+		const char *text;
+	} keys[] = {
+		{LINE_STAYS, "q quit"}, {5, "  Tab view"}, {3, "  dpba sort"},
+		{4, "  / filter"},      {2, "  r rule"},   {6, "  x deny"},
+		{1, "  f forget"},      {1, "  n next"},   {LINE_STAYS, "  h help"},
+	};
+	struct screen_line line = {0};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		line_add(&line, keys[i].rank, "%s", keys[i].text);
+	line_put(s, LINES - 1, &line);
+}
+
 /* A prompt or a message, else the keys. */
 static void draw_foot(const struct screen *s)
 {
@@ -227,7 +244,9 @@ static void draw_foot(const struct screen *s)
 		snprintf(text, sizeof(text), "deny %s for (Escape: do not): %s", s->chosen,
 			 s->input);
 	else
-		snprintf(text, sizeof(text), "%s", *s->message ? s->message : KEYS);
+		snprintf(text, sizeof(text), "%s", s->message);
+	if (!*text)
+		draw_keys(s);
 	attribute(s, PAIR_MESSAGE, s->mode == MODE_CONFIRM);
 	foot_put(text);
 	attribute(s, PAIR_MESSAGE, false);
@@ -248,9 +267,8 @@ void screen_draw(struct screen *s)
 	if (rows_shown(s) && s->selected >= s->first + rows_shown(s))
 		s->first = s->selected - rows_shown(s) + 1;
 	erase();
-	draw_head(s);
-	draw_alarms(s);
-	draw_history(s);
+	draw_title(s);
+	draw_lines(s);
 	draw_rows(s);
 	draw_foot(s);
 	refresh();

@@ -12,7 +12,6 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
-#include "watch/alarm_text.h"
 #include "watch/talkers.h"
 
 /* ---- text */
@@ -42,20 +41,15 @@ static void rows_print(const struct top *top)
 
 void snapshot_print(const struct top *top, bool headed)
 {
-	char text[TOP_TEXT_MAX], *device = text_shown(top->instance->device);
+	char *device = text_shown(top->instance->device);
+	struct screen_line line;
 
 	if (headed)
 		printf("%s %s\n", device, hook_name(top->instance->info.hook));
 	free(device);
-	top_totals(top, text, sizeof(text));
-	puts(text);
-	top_sampled(top, text, sizeof(text));
-	puts(text);
-	if (alarms_on_print(text, sizeof(text), &top->alarms, &top->alarms_at))
-		puts(text);
-	for (int v = 0; v < TALKER_VERDICTS; v++)
-		if (top_rare_text(top, v, text, sizeof(text)))
-			puts(text);
+	for (int which = 0; which < TOP_LINES; which++)
+		if (top_line_print(top, which, &line))
+			puts(line.text);
 	putchar('\n');
 	rows_print(top);
 }
@@ -100,15 +94,27 @@ static void json_put_about(struct json_object *object, const char *names, const 
 	json_put_number(object, key, number);
 }
 
-static struct json_object *json_rare(const struct top *top, const struct top_rare *rare)
+static struct json_object *json_group(const struct top *top, const struct top_group *group)
 {
-	struct json_object *object = json_rate(&rare->rate);
+	struct json_object *object = json_rate(&group->rate);
 	const char *names = top_views[top->by].names;
 
-	json_put_about(object, names, "", rare->sources.about);
-	json_put_about(object, names, "_least", rare->sources.least);
-	json_put_about(object, names, "_most", rare->sources.most);
-	json_put_bool(object, "seen_once", rare->sources.once);
+	json_put_about(object, names, "", group->sources.about);
+	json_put_about(object, names, "_least", group->sources.least);
+	json_put_about(object, names, "_most", group->sources.most);
+	json_put_bool(object, "seen_once", group->sources.once);
+	return object;
+}
+
+/* By verdict; those that have any. */
+static struct json_object *json_groups(const struct top *top, const struct top_group *groups)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		if (groups[v].rare.sources)
+			json_put(object, v == TALKER_DROPPED ? "dropped" : "passed",
+				 json_group(top, &groups[v]));
 	return object;
 }
 
@@ -178,17 +184,6 @@ static struct json_object *json_rows(const struct top *top)
 	return rows;
 }
 
-static struct json_object *json_unlisted(const struct top *top)
-{
-	struct json_object *unlisted = json_object_new_object();
-
-	for (int v = 0; v < TALKER_VERDICTS; v++)
-		if (top->rare[v].rare.sources)
-			json_put(unlisted, v == TALKER_DROPPED ? "dropped" : "passed",
-				 json_rare(top, &top->rare[v]));
-	return unlisted;
-}
-
 struct json_object *snapshot_json(const struct top *top)
 {
 	struct json_object *document = json_instance(top->instance);
@@ -201,7 +196,7 @@ struct json_object *snapshot_json(const struct top *top)
 		json_put_number(document, "lost", top->figures.lost);
 	json_put(document, top_views[top->by].names, json_rows(top));
 	if (!rules)
-		json_put(document, "unlisted", json_unlisted(top));
+		json_put(document, "unlisted", json_groups(top, top->rare));
 	json_put_alarms(document, &top->alarms, &top->alarms_at);
 	return document;
 }

@@ -207,41 +207,30 @@ static bool is_borne(const struct top *top, const struct talker *talker)
 	return false;
 }
 
-static void rare_add(struct top *top, const struct talker *talker)
+static void group_finish(const struct top_rate *exact, const struct talk *all,
+			 struct top_group *group)
 {
-	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		struct talk own = talker_sum(talker, v);
-		struct rare *rare = &top->rare[v].rare;
-
-		if (!own.packets.samples)
-			continue;
-		talk_merge(&top->rare[v].talk, &own);
-		rare->sources++;
-		rare->once += own.packets.samples == 1;
-		rare->twice += own.packets.samples == 2;
-	}
+	group->rate = rate_of(exact, &group->talk, all);
+	group->sources = rare_count(&group->rare, &all->packets);
 }
 
 static void addresses_make(struct top *top)
 {
-	const struct top_filter *filter = &top->filter[top->by];
-
 	for (const struct talker *at = talkers_shown(top)->list; at; at = at->hh.next) {
-		if (filter->set && !prefix_contains(filter->addr, filter->len, at->addr))
+		if (!filter_selects(&top->filter[top->by], at->addr))
 			continue;
 		top->seen++;
-		if (is_borne(top, at))
+		if (is_borne(top, at)) {
 			row_fill(top, at, &top->rows[top->count++]);
-		else
-			rare_add(top, at);
+			continue;
+		}
+		for (int v = 0; v < TALKER_VERDICTS; v++)
+			group_add(&top->rare[v], at, v);
 	}
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		struct top_rare *rare = &top->rare[v];
 		struct talk all = talkers_sum(talkers_shown(top), v);
 
-		rare->rare.packets = rare->talk.packets;
-		rare->rate = rate_of(&top->rate[v], &rare->talk, &all);
-		rare->sources = rare_count(&rare->rare, &all.packets);
+		group_finish(&top->rate[v], &all, &top->rare[v]);
 	}
 }
 

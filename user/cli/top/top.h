@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
+#include "cli/top/groups.h"
 #include "cli/top/rules.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/alarms.h"
@@ -38,11 +39,6 @@ struct top_view {
 };
 extern const struct top_view top_views[TOP_BYS];
 
-/* Per second. */
-struct top_rate {
-	uint64_t packets, bits;
-};
-
 /* The destination port that most of a source's packets are for. */
 struct top_port {
 	bool has_ports; /* do its packets have any? */
@@ -63,21 +59,6 @@ struct top_row {
 	struct source_entry state; /* of a source under that rule */
 };
 
-/* The addresses without a row: their samples bear no rate. */
-struct top_rare {
-	struct rare rare;
-	struct talk talk;
-	struct top_rate rate; /* of all of them */
-	struct rare_sources sources;
-};
-
-/* Only addresses in a prefix. */
-struct top_filter {
-	bool set;
-	uint8_t addr[16];
-	uint8_t len;
-};
-
 struct top {
 	struct instance *instance;
 	const char *bpffs; /* of its pins */
@@ -92,12 +73,12 @@ struct top {
 	unsigned int slices;                         /* completed */
 	struct watch_figures figures;
 	/* the snapshot */
-	struct top_rate rate[TALKER_VERDICTS]; /* exact */
-	uint64_t window_ns;                    /* that the rates are over */
-	uint64_t rules_ns;                     /* the same of rules */
-	struct top_rare rare[TALKER_VERDICTS];
-	uint64_t history[TOP_HISTORY]; /* packets dropped in a second, newest last */
-	struct top_row *rows;          /* addresses whose samples bear a rate of a verdict */
+	struct top_rate rate[TALKER_VERDICTS];  /* exact */
+	uint64_t window_ns;                     /* that the rates are over */
+	uint64_t rules_ns;                      /* the same of rules */
+	struct top_group rare[TALKER_VERDICTS]; /* without a row: their samples bear no rate */
+	uint64_t history[TOP_HISTORY];          /* packets dropped in a second, newest last */
+	struct top_row *rows; /* addresses whose samples bear a rate of a verdict */
 	size_t count;
 	size_t seen; /* addresses with samples, or rules that counted packets */
 	struct alarms_now alarms;
@@ -175,16 +156,21 @@ uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int 
 /* 1,234 or 1.2M: at most six characters. */
 void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
 
-/* The history as `width` characters, each one of `levels`, from zero to the maximum. */
-void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
-		     char *out, size_t size);
+/* The last `width` slices as characters, each one of `levels`, from zero to the maximum, which it
+ * returns: as many as there were. */
+uint64_t sparkline_print(const struct top *top, size_t width, const char *const *levels,
+			 size_t count, char *out, size_t size);
 
-/* "dropped N packets/s N bit/s, passed …", and what the rows are made of. */
-void top_totals(const struct top *top, char *out, size_t size);
-void top_sampled(const struct top *top, char *out, size_t size);
-
-/* "about N sources seen once …", of a verdict. False: there are none. */
-bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size);
+/* The lines above the rows. With a verdict: TALKER_VERDICTS of them. */
+enum top_line {
+	TOP_LINE_TOTALS,
+	TOP_LINE_SAMPLED, /* what the rows are made of */
+	TOP_LINE_ALARMS,
+	TOP_LINE_RARE,
+	TOP_LINES = TOP_LINE_RARE + TALKER_VERDICTS
+};
+/* Into an empty line. False: there is nothing to say. */
+bool top_line_print(const struct top *top, enum top_line which, struct screen_line *out);
 
 /* screen.c: runs until the user quits, or asks for the next device. 0 or < 0. */
 int top_show(struct top *top, bool *next);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A snapshot as text: the lines above the rows. */
+#include "cli/top/top.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/line.h"
+#include "watch/alarm_text.h"
+
+static const char *const verdicts[TALKER_VERDICTS] = {"dropped", "passed"};
+
+uint64_t sparkline_print(const struct top *top, size_t width, const char *const *levels,
+			 size_t count, char *out, size_t size)
+{
+	size_t shown = top->slices < TOP_HISTORY ? top->slices : TOP_HISTORY, used = 0;
+	size_t first = TOP_HISTORY - (shown < width ? shown : width);
+	uint64_t most = 0;
+
+	for (size_t i = first; i < TOP_HISTORY; i++)
+		most = top->history[i] > most ? top->history[i] : most;
+	*out = '\0';
+	for (size_t i = first; i < TOP_HISTORY; i++) {
+		uint64_t n = most ? top->history[i] : 0;
+		size_t level = n ? 1 + n * (count - 2) / most : 0;
+		size_t len = strlen(levels[level]);
+
+		if (used + len >= size)
+			break;
+		memcpy(out + used, levels[level], len + 1);
+		used += len;
+	}
+	return most;
+}
+
+static void totals_print(const struct top *top, struct screen_line *out)
+{
+	char packets[NUMBER_TEXT_MAX], bits[NUMBER_TEXT_MAX];
+
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		number_print(packets, top->rate[v].packets);
+		si_print(bits, top->rate[v].bits);
+		line_add(out, LINE_STAYS, "%s%s %s packets/s", v ? ", " : "", verdicts[v], packets);
+		line_add(out, 1, " %s bit/s", bits);
+	}
+}
+
+static void rules_counted(const struct top *top, struct screen_line *out)
+{
+	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX];
+
+	number_print(seen, top->seen);
+	number_print(all, top->book.policy.count);
+	line_add(out, LINE_STAYS, "%s of %s rules counted packets", seen, all);
+	line_add(out, 1, ": their rates are exact");
+}
+
+static void sampled_print(const struct top *top, struct screen_line *out)
+{
+	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+
+	number_print(sources, top->seen);
+	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
+	number_print(lost, top->figures.lost);
+	line_add(out, LINE_STAYS, "%s %s in samples of %s packets", sources,
+		 top_views[top->by].names, all);
+	line_add(out, 1, ", %s samples lost", lost);
+}
+
+/* Two digits: the others mean nothing. */
+static uint64_t rounded(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 100)
+		unit *= 10;
+	return (n + unit / 2) / unit * unit;
+}
+
+#define RANGE_MAX (2 * NUMBER_TEXT_MAX + 4)
+#define PART      20 /* that is nothing to speak of */
+
+/* "about 1,100 sources", and the range that goes with it, unless that says nothing more; "55k-95k
+ * sources" where the estimate is at an end of its range; "12 sources" where it is exact, as are the
+ * 12 `more` that have no row. */
+static void sources_print(const struct top *top, const struct rare_sources *sources,
+			  const char *more, char range[RANGE_MAX], struct screen_line *out)
+{
+	uint64_t about = sources->about, least = sources->least, most = sources->most;
+	const struct top_view *view = &top_views[top->by];
+	char number[NUMBER_TEXT_MAX], texts[2][NUMBER_TEXT_MAX];
+	bool is_end = (about - least) * PART < most - least || (most - about) * PART < most - least;
+	bool narrow = (most - least) * PART < about;
+
+	*range = '\0';
+	number_print(number, least == most ? about : rounded(about));
+	si_print(texts[0], rounded(least));
+	si_print(texts[1], rounded(most));
+	if (least == most) {
+		line_add(out, LINE_STAYS, "%s%s %s", number, more,
+			 about == 1 ? view->name : view->names);
+		return;
+	}
+	if (is_end && !narrow) {
+		line_add(out, LINE_STAYS, "%s-%s %s", texts[0], texts[1], view->names);
+		return;
+	}
+	line_add(out, LINE_STAYS, "about %s %s", number, view->names);
+	if (!narrow)
+		snprintf(range, RANGE_MAX, " (%s-%s)", texts[0], texts[1]);
+}
+
+static void rate_add(const struct top_group *group, enum talker_verdict verdict,
+		     struct screen_line *out)
+{
+	char packets[NUMBER_TEXT_MAX];
+
+	si_print(packets, group->rate.packets);
+	line_add(out, LINE_STAYS, " %s %s/s", packets, verdicts[verdict]);
+}
+
+/* Nobody has so many clients of which each is dropped once. */
+#define FORGED_LEAST 1000
+
+/* "about 150,000 sources seen once (69k-150k): forged addresses, 150k dropped/s". */
+static void rare_print(const struct top *top, enum talker_verdict verdict, struct screen_line *out)
+{
+	const struct top_group *group = &top->rare[verdict];
+	const struct rare_sources *sources = &group->sources;
+	bool exact = sources->least == sources->most;
+	bool forged = verdict == TALKER_DROPPED && top->by == TOP_BY_SOURCE && sources->once &&
+		      sources->least >= FORGED_LEAST;
+	char range[RANGE_MAX];
+
+	sources_print(top, sources, " more", range, out);
+	line_add(out, 3, " seen %s", sources->once ? "once" : "too rarely");
+	line_add(out, 2, "%s", sources->once ? "" : " for a rate");
+	line_add(out, 1, "%s", range);
+	line_add(out, LINE_STAYS, ":%s", forged && !exact ? " forged addresses," : "");
+	rate_add(group, verdict, out);
+}
+
+bool top_line_print(const struct top *top, enum top_line which, struct screen_line *out)
+{
+	char alarms[TOP_TEXT_MAX] = "";
+
+	*out = (struct screen_line){0};
+	if (which == TOP_LINE_TOTALS)
+		totals_print(top, out);
+	else if (which == TOP_LINE_SAMPLED && top->by == TOP_BY_RULE)
+		rules_counted(top, out);
+	else if (which == TOP_LINE_SAMPLED)
+		sampled_print(top, out);
+	else if (which == TOP_LINE_ALARMS &&
+		 alarms_on_print(alarms, sizeof(alarms), &top->alarms, &top->alarms_at))
+		line_add(out, LINE_STAYS, "%s", alarms);
+	else if (which >= TOP_LINE_RARE && top->rare[which - TOP_LINE_RARE].rare.sources)
+		rare_print(top, which - TOP_LINE_RARE, out);
+	return out->used;
+}
