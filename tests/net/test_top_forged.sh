@@ -73,6 +73,24 @@ test_text() {
 		'^(about )?[0-9,.kM-]+ sources seen once( \([0-9.kM]+-[0-9.kM]+\))?: forged addresses, [0-9.kM]+ dropped/s$' "$TMP/text"
 }
 
+# A botnet has a name, whether it passes or is dropped, and whichever its family.
+test_prefix() {
+	local prefix
+	json '.prefixes | keys == ["dropped"] and .dropped.prefix == "10.128.0.0/16" and .dropped.sources_most >= 50000' <"$TMP/json" &&
+		grep -qE '^10\.128\.0\.0/16: .* sources( \(.*\))?, [0-9.]+k dropped/s$' "$TMP/text" || return
+	for prefix in 100.64.0.0/22 2001:db8::/54; do
+		bg flood A --seconds 60 --rate 20000 --src "$prefix"
+		eventually 5 one_passes "$prefix"
+		local status=$?
+		kill -- "-$BG_PID"
+		[[ $status -eq 0 ]] || return
+	done
+}
+one_passes() { # PREFIX
+	rl B top -j >"$TMP/one" && jq -c .prefixes "$TMP/one" && json ".passed.packets_per_second as \$all | .prefixes | keys == [\"passed\"] and
+		(.passed | .prefix == \"$1\" and .sources > 900 and .sources < 1150 and .packets_per_second * 10 > \$all * 9)" <"$TMP/one"
+}
+
 # Each sample is of a tenth of a second of its own: n of them take more than n - 2 of these. They stand for all.
 test_monitor() {
 	local dropped
@@ -89,4 +107,5 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K 
 t 'rates are within their error' test_rates
 t 'sources seen once are counted, and none has a rate' test_sources
 t 'a picture as text' test_text
+t 'the prefix with most packets' test_prefix
 t 'ten samples of a second' test_monitor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The columns and lines of top where there is little room, its views, and what rules counted
- * between two moments. */
+/* The columns and lines of top where there is little room, its views, and what
+ * rules counted between two moments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,8 @@ static void has_room(void **state)
 	assert_int_equal(ALL & ~top_columns_fit(&widths, ALL, row->width), row->gone);
 }
 
-/* The columns of a snapshot without them stay as the long source and the ban made them. */
+/* The columns of a snapshot without them stay as the long source and the ban
+ * made them. */
 static void columns_keep_their_places(void **state)
 {
 	struct top_row rows[] = {
@@ -105,7 +106,8 @@ static void columns_keep_their_places(void **state)
 	assert_false(widths.filled & BIT(BANNED));
 }
 
-/* A ban's column has no value where there are no rows, and goes before what has one at last. */
+/* A ban's column has no value where there are no rows, and goes before what has
+ * one at last. */
 static void no_rows_fit(void **state)
 {
 	struct top top = {0};
@@ -119,7 +121,8 @@ static void no_rows_fit(void **state)
 
 /* ---- lines */
 
-/* Some addresses, of which there may be so many, and that send 57,900 packets a second. */
+/* Some addresses, of which there may be so many, and that send 57,900 packets a
+ * second. */
 static struct top_group group_of(uint64_t about, uint64_t least, uint64_t most, bool once)
 {
 	return (struct top_group){
@@ -129,46 +132,66 @@ static struct top_group group_of(uint64_t about, uint64_t least, uint64_t most, 
 static const struct group_line {
 	const char *name;
 	struct rare_sources sources;
+	bool prefix;
 	enum talker_verdict verdict;
 	size_t width;
 	const char *shown;
 } group_lines[] = {
 	{"forged addresses",
 	 {150000, 69000, 240000, true},
-
+	 false,
 	 TALKER_DROPPED,
 	 80,
-	 "about 150,000 sources seen once (69.0k-240k): forged addresses, 57.9k dropped/s"},
+	 "about 150,000 sources seen once (69.0k-240k): forged addresses, 57.9k "
+	 "dropped/s"},
 	{"forged addresses, 60 columns",
 	 {150000, 69000, 240000, true},
-
+	 false,
 	 TALKER_DROPPED,
 	 60,
 	 "about 150,000 sources: forged addresses, 57.9k dropped/s"},
 	{"an estimate at the end of its range",
 	 {95000, 55000, 95000, true},
-
+	 false,
 	 TALKER_DROPPED,
 	 80,
 	 "55.0k-95.0k sources seen once: forged addresses, 57.9k dropped/s"},
 	{"a narrow range",
 	 {1022, 1010, 1040, false},
-
+	 false,
 	 TALKER_PASSED,
 	 80,
 	 "about 1,000 sources seen too rarely for a rate: 57.9k passed/s"},
 	{"too rarely, 60 columns",
 	 {1100, 950, 1300, false},
-
+	 false,
 	 TALKER_PASSED,
 	 60,
 	 "about 1,100 sources seen too rarely: 57.9k passed/s"},
 	{"exact",
 	 {12, 12, 12, true},
-
+	 false,
 	 TALKER_DROPPED,
 	 80,
 	 "12 more sources seen once: 57.9k dropped/s"},
+	{"a prefix",
+	 {1022, 1010, 1040, false},
+	 true,
+	 TALKER_PASSED,
+	 60,
+	 "100.64.0.0/22: about 1,000 sources, 57.9k passed/s"},
+	{"a prefix, exactly",
+	 {1022, 1022, 1022, false},
+	 true,
+	 TALKER_PASSED,
+	 80,
+	 "100.64.0.0/22: 1,022 sources, 57.9k passed/s"},
+	{"a prefix, a range",
+	 {1100, 950, 1300, false},
+	 true,
+	 TALKER_DROPPED,
+	 80,
+	 "100.64.0.0/22: about 1,100 sources (950-1.3k), 57.9k dropped/s"},
 };
 
 static void a_group_has_a_line(void **state)
@@ -176,14 +199,17 @@ static void a_group_has_a_line(void **state)
 	const struct group_line *row = *state;
 	const struct rare_sources *s = &row->sources;
 	struct top_group group = group_of(s->about, s->least, s->most, s->once);
+	enum top_line first = row->prefix ? TOP_LINE_PREFIX : TOP_LINE_RARE;
 	struct top top = {0};
 	struct screen_line line;
 
-	top.rare[row->verdict] = group;
-	assert_true(top_line_print(&top, TOP_LINE_RARE + row->verdict, &line));
+	if (row->prefix)
+		assert_int_equal(prefix_parse("100.64.0.0/22", group.addr, &group.len, NULL), 0);
+	(row->prefix ? top.prefix : top.rare)[row->verdict] = group;
+	assert_true(top_line_print(&top, first + row->verdict, &line));
 	line_fit(&line, row->width, "..");
 	assert_string_equal(line.text, row->shown);
-	assert_false(top_line_print(&top, TOP_LINE_RARE + !row->verdict, &line));
+	assert_false(top_line_print(&top, first + !row->verdict, &line));
 }
 
 static void the_history_begins_at_the_left(void **state)

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/top/groups.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/units.h"
+#include "cli/output/output.h"
+#include "watch/rollup.h"
+
+/* A prefix is a name for many sources, more than have rows, and not for half of the Internet. */
+#define SOURCES_LEAST 100
+#define LEN4_LEAST    (96 + 8)
+#define LEN6_LEAST    16
+#define HEAVY_PART    10 /* a source with a tenth of the packets has a name of its own */
 
 bool filter_selects(const struct top_filter *filter, const uint8_t addr[16])
 {
@@ -19,4 +30,44 @@ void group_add(struct top_group *group, const struct talker *talker, enum talker
 	group->rare.sources++;
 	group->rare.once += own.packets.samples == 1;
 	group->rare.twice += own.packets.samples == 2;
+}
+
+static struct rollup prefix_find(const struct talkers *talkers, const struct top_filter *filter,
+				 enum talker_verdict verdict, const struct talk *all)
+{
+	struct rollup_item *items = calloc(talkers_count(talkers) + 1, sizeof(*items));
+	struct rollup found;
+	size_t count = 0;
+
+	if (!items)
+		out_of_memory();
+	for (const struct talker *at = talkers->list; at; at = at->hh.next) {
+		uint64_t packets = talker_sum(at, verdict).packets.sum;
+
+		if (!packets || packets * HEAVY_PART >= all->packets.sum ||
+		    !filter_selects(filter, at->addr))
+			continue;
+		memcpy(items[count].addr, at->addr, sizeof(at->addr));
+		items[count++].weight = packets;
+	}
+	found = rollup_make(items, count);
+	free(items);
+	return found;
+}
+
+struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
+			      enum talker_verdict verdict, const struct talk *all)
+{
+	struct rollup found = prefix_find(talkers, filter, verdict, all);
+	bool ipv4 = prefix_is_ipv4(found.addr, found.len);
+	struct top_group group = {.len = found.len};
+
+	if (found.len < (ipv4 ? LEN4_LEAST : LEN6_LEAST))
+		return (struct top_group){0};
+	memcpy(group.addr, found.addr, sizeof(group.addr));
+	for (const struct talker *at = talkers->list; at; at = at->hh.next)
+		if (prefix_contains(found.addr, found.len, at->addr) &&
+		    filter_selects(filter, at->addr))
+			group_add(&group, at, verdict);
+	return group.rare.sources < SOURCES_LEAST ? (struct top_group){0} : group;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Addresses taken together, such as those without a row. */
+/* Addresses taken together: those without a row, and those of the prefix with most packets. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@ struct top_group {
 	struct talk talk;
 	struct top_rate rate; /* of all of them */
 	struct rare_sources sources;
+	uint8_t addr[16], len; /* the prefix that they are in; 0: no certain one */
 };
 
 /* Only addresses in a prefix. */
@@ -32,3 +33,7 @@ bool filter_selects(const struct top_filter *filter, const uint8_t addr[16]);
 
 /* Adds an address that has samples of the verdict. */
 void group_add(struct top_group *group, const struct talker *talker, enum talker_verdict verdict);
+
+/* Those of the prefix that has most of all packets of the verdict; without any if there is none. */
+struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
+			      enum talker_verdict verdict, const struct talk *all);

@@ -142,6 +142,20 @@ static void rare_print(const struct top *top, enum talker_verdict verdict, struc
 	rate_add(group, verdict, out);
 }
 
+/* "100.64.0.0/22: about 1,000 sources, 104k passed/s". */
+static void prefix_add(const struct top *top, enum talker_verdict verdict, struct screen_line *out)
+{
+	const struct top_group *group = &top->prefix[verdict];
+	char prefix[PREFIX_TEXT_MAX], range[RANGE_MAX];
+
+	prefix_print(prefix, sizeof(prefix), group->addr, group->len);
+	line_add(out, LINE_STAYS, "%s: ", prefix);
+	sources_print(top, &group->sources, "", range, out);
+	line_add(out, 1, "%s", range);
+	line_add(out, LINE_STAYS, ",");
+	rate_add(group, verdict, out);
+}
+
 bool top_line_print(const struct top *top, enum top_line which, struct screen_line *out)
 {
 	char alarms[TOP_TEXT_MAX] = "";
@@ -158,5 +172,8 @@ bool top_line_print(const struct top *top, enum top_line which, struct screen_li
 		line_add(out, LINE_STAYS, "%s", alarms);
 	else if (which >= TOP_LINE_RARE && top->rare[which - TOP_LINE_RARE].rare.sources)
 		rare_print(top, which - TOP_LINE_RARE, out);
+	else if (which >= TOP_LINE_PREFIX && which < TOP_LINE_RARE &&
+		 top->prefix[which - TOP_LINE_PREFIX].len)
+		prefix_add(top, which - TOP_LINE_PREFIX, out);
 	return out->used;
 }

@@ -98,7 +98,12 @@ static struct json_object *json_group(const struct top *top, const struct top_gr
 {
 	struct json_object *object = json_rate(&group->rate);
 	const char *names = top_views[top->by].names;
+	char prefix[PREFIX_TEXT_MAX];
 
+	if (group->len) {
+		prefix_print(prefix, sizeof(prefix), group->addr, group->len);
+		json_put_text(object, "prefix", prefix);
+	}
 	json_put_about(object, names, "", group->sources.about);
 	json_put_about(object, names, "_least", group->sources.least);
 	json_put_about(object, names, "_most", group->sources.most);
@@ -195,8 +200,10 @@ struct json_object *snapshot_json(const struct top *top)
 	if (!rules)
 		json_put_number(document, "lost", top->figures.lost);
 	json_put(document, top_views[top->by].names, json_rows(top));
-	if (!rules)
+	if (!rules) {
 		json_put(document, "unlisted", json_groups(top, top->rare));
+		json_put(document, "prefixes", json_groups(top, top->prefix));
+	}
 	json_put_alarms(document, &top->alarms, &top->alarms_at);
 	return document;
 }

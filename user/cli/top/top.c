@@ -230,7 +230,9 @@ static void addresses_make(struct top *top)
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
 		struct talk all = talkers_sum(talkers_shown(top), v);
 
+		top->prefix[v] = group_prefix(talkers_shown(top), &top->filter[top->by], v, &all);
 		group_finish(&top->rate[v], &all, &top->rare[v]);
+		group_finish(&top->rate[v], &all, &top->prefix[v]);
 	}
 }
 
@@ -292,6 +294,7 @@ static void rows_make(struct top *top)
 	top->count = 0;
 	top->seen = 0;
 	memset(top->rare, 0, sizeof(top->rare));
+	memset(top->prefix, 0, sizeof(top->prefix));
 	if (top->by == TOP_BY_RULE)
 		rules_make(top);
 	else

@@ -73,11 +73,12 @@ struct top {
 	unsigned int slices;                         /* completed */
 	struct watch_figures figures;
 	/* the snapshot */
-	struct top_rate rate[TALKER_VERDICTS];  /* exact */
-	uint64_t window_ns;                     /* that the rates are over */
-	uint64_t rules_ns;                      /* the same of rules */
-	struct top_group rare[TALKER_VERDICTS]; /* without a row: their samples bear no rate */
-	uint64_t history[TOP_HISTORY];          /* packets dropped in a second, newest last */
+	struct top_rate rate[TALKER_VERDICTS];    /* exact */
+	uint64_t window_ns;                       /* that the rates are over */
+	uint64_t rules_ns;                        /* the same of rules */
+	struct top_group rare[TALKER_VERDICTS];   /* without a row: their samples bear no rate */
+	struct top_group prefix[TALKER_VERDICTS]; /* in the prefix with most packets, if any */
+	uint64_t history[TOP_HISTORY];            /* packets dropped in a second, newest last */
 	struct top_row *rows; /* addresses whose samples bear a rate of a verdict */
 	size_t count;
 	size_t seen; /* addresses with samples, or rules that counted packets */
@@ -166,7 +167,8 @@ enum top_line {
 	TOP_LINE_TOTALS,
 	TOP_LINE_SAMPLED, /* what the rows are made of */
 	TOP_LINE_ALARMS,
-	TOP_LINE_RARE,
+	TOP_LINE_PREFIX,
+	TOP_LINE_RARE = TOP_LINE_PREFIX + TALKER_VERDICTS,
 	TOP_LINES = TOP_LINE_RARE + TALKER_VERDICTS
 };
 /* Into an empty line. False: there is nothing to say. */
