@@ -261,7 +261,7 @@ test_kept() {
 		kept_start && past_lines >"$TMP/now" && cmp "$TMP/before" "$TMP/now" && rl B rule del 10.96.0.0/16 deny && kept_stop
 }
 kept_start() {
-	bg rl B events --follow --keep "$TMP/kept" -q
+	bg "$RLCTL" -n "$(ns B)" events --follow --keep "$TMP/kept" -q
 	KEEPER=$BG_PID && eventually 5 test -e "$(journals)/kept" && sleep 0.3
 }
 kept_stop() { kill "$KEEPER" && eventually 5 gone "$KEEPER"; }

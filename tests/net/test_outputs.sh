@@ -43,7 +43,10 @@ stats --sort rule
 stats --since before
 stats --since before --sort dropped'
 	[top]='top --once --seconds 1'
-	[events]='events'
+	[events]='events
+events --only changes --count 2'
+	[report]='report
+report --since 1h'
 	['source show']='source show 10.77.0.1'
 	['source list']='source list --banned'
 	['source forgive']='source forgive 10.77.0.1'
@@ -156,7 +159,7 @@ test_exporter() {
 }
 
 mapfile -t ORDER < <(printf '%s\n' status 'rule add' 'rule del' 'rule get' 'rule list' explain diff policies save show 'set add' \
-	'set test' 'set list' 'set save' 'set restore' 'set swap' 'set del' 'set flush' 'set load' events 'source show' 'source list' \
+	'set test' 'set list' 'set save' 'set restore' 'set swap' 'set del' 'set flush' 'set load' events report 'source show' 'source list' \
 	'source forgive' 'fleet status' stats undo apply)
 
 veth_pair A B && veth_quiet A B && cd "$TMP" || exit 1

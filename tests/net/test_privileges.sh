@@ -44,7 +44,7 @@ declare -A WORDS=(
 	[explain]='explain 192.0.2.1 udp'
 	['rule flush']='rule flush' [apply]="apply $TMP/policy" [undo]=undo [ban]='ban 192.0.2.1' [unban]='unban 192.0.2.8' [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
-	[events]=events
+	[events]=events [report]=report
 	[simulate]="simulate $TMP/policy $TMP/pcap" [suggest]="suggest --capture $TMP/pcap" ['source show']='source show 10.77.0.1'
 	['source list']='source list'
 	['source forgive']='source forgive 10.77.0.1' ['fleet join']='fleet join --name f --redis unix:///nowhere'

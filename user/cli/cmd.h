@@ -205,6 +205,7 @@ int cmd_suggest(const struct command *command);
 int cmd_monitor(const struct command *command);
 int cmd_top(const struct command *command);
 int cmd_events(const struct command *command);
+int cmd_report(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_source_list(const struct command *command);

@@ -68,9 +68,11 @@ struct event_value {
 	double share;
 };
 struct event_excerpt {
-	uint32_t source_count;
+	uint32_t source_count, known_count;
 	uint32_t value_count[FEATURE_COUNT];
 	struct event_source sources[EVENT_SOURCES];
+	struct event_source
+		known[EVENT_SOURCES]; /* of these, those that were known before */
 	struct event_value values[FEATURE_COUNT][EVENT_COMMON];
 };
 
@@ -94,6 +96,8 @@ struct event {
 	uint8_t rate_unit;     /* enum rl_unit, of an alarm: the other one is not known */
 	bool has_dropped;
 	struct rl_amount dropped;      /* since the drops began */
+	uint64_t last_ns;              /* CLOCK_REALTIME: the last drop */
+	struct rl_amount peak;         /* a second: the most within one of them */
 	uint64_t count;                /* of events that were not told, or of members */
 	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */

@@ -140,17 +140,29 @@ static void headers_add(struct traits *traits, const struct sampled *sample, boo
 		value_add(traits, FEATURE_FLAGS, fields.value[FEATURE_FLAGS], weight);
 }
 
+static void source_add(struct shares *shares, const struct sampled *sample)
+{
+	const uint8_t *src = sample->packet.src;
+	uint8_t addr[16];
+
+	prefix_mask(addr, src, key_bits(src, 32, 64));
+	shares_add(shares, addr, sizeof(addr), sample->stands_for);
+}
+
+void traits_known_add(struct traits *traits, const struct sampled *sample)
+{
+	source_add(&traits->known, sample);
+}
+
 void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip)
 {
 	const struct rl_sample *packet = &sample->packet;
 	uint64_t weight = sample->stands_for;
-	uint8_t addr[16];
 
 	traits->packets += weight;
 	if (!sample_has_addresses(packet))
 		return;
-	prefix_mask(addr, packet->src, key_bits(packet->src, 32, 64));
-	shares_add(&traits->sources, addr, sizeof(addr), weight);
+	source_add(&traits->sources, sample);
 	if (packet->has_ports) {
 		value_add(traits, FEATURE_PORT, port_value(packet, packet->dport), weight);
 		value_add(traits, FEATURE_SPORT, port_value(packet, packet->sport), weight);
@@ -160,20 +172,18 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 
 /* ---- the excerpt */
 
-static void sources_list(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
+static uint32_t sources_list(const struct shares *shares, uint64_t all, double least, uint64_t rate,
+			     struct event_source out[EVENT_SOURCES])
 {
 	struct shares_part parts[EVENT_SOURCES];
-	size_t count =
-		shares_list(&traits->sources, traits->packets, SOURCE_LEAST, parts, EVENT_SOURCES);
+	size_t count = shares_list(shares, all, least, parts, EVENT_SOURCES);
 
-	out->source_count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
-		struct event_source *source = &out->sources[i];
-
-		memcpy(source->addr, parts[i].value, sizeof(source->addr));
-		source->share = parts[i].share;
-		source->rate = (uint64_t)(parts[i].share * (double)rate + 0.5);
+		memcpy(out[i].addr, parts[i].value, sizeof(out[i].addr));
+		out[i].share = parts[i].share;
+		out[i].rate = (uint64_t)(parts[i].share * (double)rate + 0.5);
 	}
+	return (uint32_t)count;
 }
 
 static void values_list(const struct traits *traits, enum event_feature feature,
@@ -193,7 +203,9 @@ static void values_list(const struct traits *traits, enum event_feature feature,
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
 {
 	*out = (struct event_excerpt){0};
-	sources_list(traits, rate, out);
+	out->source_count =
+		sources_list(&traits->sources, traits->packets, SOURCE_LEAST, rate, out->sources);
+	out->known_count = sources_list(&traits->known, traits->packets, 0, rate, out->known);
 	for (int i = 0; i < FEATURE_COUNT; i++)
 		values_list(traits, i, out);
 }

@@ -8,7 +8,7 @@
 
 struct traits {           /* zero-initialised */
 	uint64_t packets; /* that the samples stand for */
-	struct shares sources;
+	struct shares sources, known;
 	struct shares values[FEATURE_COUNT];
 };
 
@@ -24,6 +24,9 @@ void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct pack
 
 void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip);
 
+/* The source of this sample, which was added, was known before the drops. */
+void traits_known_add(struct traits *traits, const struct sampled *sample);
+
 /* Sources that have a hundredth of the packets, and values that a tenth of them have, the heaviest
- * first. `rate`: of all packets, a second. */
+ * first; known sources, whatever they have. `rate`: of all packets, a second. */
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);

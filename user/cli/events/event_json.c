@@ -59,16 +59,17 @@ static struct json_object *json_source(const struct event_source *source)
 	return object;
 }
 
-static void put_sources(struct json_object *object, const struct event_excerpt *excerpt)
+static void put_sources(struct json_object *object, const char *key,
+			const struct event_source *sources, uint32_t count)
 {
 	struct json_object *array;
 
-	if (!excerpt->source_count)
+	if (!count)
 		return;
 	array = json_object_new_array();
-	for (uint32_t i = 0; i < excerpt->source_count; i++)
-		json_append(array, json_source(&excerpt->sources[i]));
-	json_put(object, "sources", array);
+	for (uint32_t i = 0; i < count; i++)
+		json_append(array, json_source(&sources[i]));
+	json_put(object, key, array);
 }
 
 static const char *protocol_name(uint8_t number, char other[VALUE_TEXT_MAX])
@@ -195,11 +196,16 @@ struct json_object *event_json(const struct event *event)
 		put_members(object, event);
 	if (event->until_ns)
 		put_time(object, "until", event->until_ns);
+	if (event->last_ns)
+		put_time(object, "last", event->last_ns);
 	if (event->has_rate)
 		json_put(object, "rate", json_rate(event));
 	if (event->has_dropped)
 		json_put(object, "dropped", json_amount(&event->dropped));
-	put_sources(object, &event->excerpt);
+	if (event->peak.packets)
+		json_put(object, "peak", json_amount(&event->peak));
+	put_sources(object, "sources", event->excerpt.sources, event->excerpt.source_count);
+	put_sources(object, "known", event->excerpt.known, event->excerpt.known_count);
 	put_common(object, &event->excerpt);
 	if (event->kind == EVENT_LOST)
 		put_lost(object, event);

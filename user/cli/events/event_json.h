@@ -19,3 +19,9 @@ void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
  * to the packets. The object may come from a file: members of another type are left out, and
  * everything is escaped. */
 void event_print(FILE *file, struct json_object *object);
+
+/* The line of the member `common`, if there is one. */
+void event_common_print(FILE *file, struct json_object *object);
+
+/* A text that may have come from a file: control characters and the like as escapes. */
+void text_put_escaped(FILE *file, const char *text);

@@ -9,7 +9,7 @@
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
 
-static void put_text(FILE *file, const char *text)
+void text_put_escaped(FILE *file, const char *text)
 {
 	for (; *text; text++)
 		put_escaped(file, *text);
@@ -47,7 +47,7 @@ static void put_time(FILE *file, const char *time)
 	uint64_t ns;
 
 	if (time_parse(time, &ns)) {
-		put_text(file, or_unknown(time));
+		text_put_escaped(file, or_unknown(time));
 		return;
 	}
 	time_print(text, ns, true); /* 2026-11-20T06:06:11+01:00 */
@@ -57,13 +57,13 @@ static void put_time(FILE *file, const char *time)
 
 /* ---- the excerpt */
 
-static void put_source(FILE *file, struct json_object *source, bool first)
+static void put_source(FILE *file, const char *label, struct json_object *source, bool first)
 {
 	struct json_object *rate;
 	char number[NUMBER_TEXT_MAX];
 
-	fputs(first ? "    from " : ", ", file);
-	put_text(file, or_unknown(event_member(source, "address")));
+	fputs(first ? label : ", ", file);
+	text_put_escaped(file, or_unknown(event_member(source, "address")));
 	fprintf(file, " %d%%", percent_of(source));
 	if (!json_object_object_get_ex(source, "rate", &rate))
 		return;
@@ -71,13 +71,13 @@ static void put_source(FILE *file, struct json_object *source, bool first)
 	fprintf(file, " (%s/s)", number);
 }
 
-static void put_sources(FILE *file, struct json_object *object)
+static void put_sources(FILE *file, const char *label, const char *key, struct json_object *object)
 {
-	struct json_object *sources = member_array(object, "sources");
+	struct json_object *sources = member_array(object, key);
 	size_t count = sources ? json_object_array_length(sources) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		put_source(file, json_object_array_get_idx(sources, i), !i);
+		put_source(file, label, json_object_array_get_idx(sources, i), !i);
 	if (count)
 		putc('\n', file);
 }
@@ -93,12 +93,12 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
 		if (!json_object_object_get_ex(one, "value", &value) || !value)
 			continue;
 		fputs(i ? ", " : " ", file);
-		put_text(file, json_object_get_string(value));
+		text_put_escaped(file, json_object_get_string(value));
 		fprintf(file, " %d%%", percent_of(one));
 	}
 }
 
-static void put_common(FILE *file, struct json_object *object)
+void event_common_print(FILE *file, struct json_object *object)
 {
 	struct json_object *common;
 	bool any = false;
@@ -124,18 +124,19 @@ void event_print(FILE *file, struct json_object *object)
 
 	put_time(file, event_member(object, "time"));
 	putc(' ', file);
-	put_text(file, or_unknown(event_member(object, "device")));
+	text_put_escaped(file, or_unknown(event_member(object, "device")));
 	if (*hook && strcmp(hook, "xdp") != 0) {
 		putc('/', file);
-		put_text(file, hook);
+		text_put_escaped(file, hook);
 	}
 	fputs(": ", file);
-	put_text(file, or_unknown(event_member(object, "event")));
+	text_put_escaped(file, or_unknown(event_member(object, "event")));
 	if (*text) {
 		fputs(": ", file);
-		put_text(file, text);
+		text_put_escaped(file, text);
 	}
 	putc('\n', file);
-	put_sources(file, object);
-	put_common(file, object);
+	put_sources(file, "    from ", "sources", object);
+	put_sources(file, "    known: ", "known", object);
+	event_common_print(file, object);
 }

@@ -176,6 +176,9 @@ int events_follow(const struct target *target, const struct event_filter *filter
 		int rc;
 
 		f.list = w->next;
+		w->ends = true;
+		watched_drops_poll(w, clock_ns(CLOCK_MONOTONIC));
+		watched_drops_end(w);
 		rc = watched_close(w);
 		ret = ret ? ret : rc;
 	}

@@ -8,6 +8,7 @@
 #include "cli/events/journal_tail.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/rule_counters.h"
+#include "kernel/state/known_then.h"
 #include "kernel/watch/watch.h"
 #include "policy/policy.h"
 #include "watch/alarm_changes.h"
@@ -39,6 +40,9 @@ struct rule_drops {
 	uint64_t base_ns;       /* and when that was read */
 	struct rl_amount last;  /* its counter now */
 	struct rl_amount delta; /* since the last reading */
+	struct rl_amount peak;  /* a second: the most within one */
+	struct rl_amount second;
+	uint64_t second_ns; /* when that began */
 	struct traits traits;
 };
 
@@ -89,6 +93,7 @@ struct watched {
 	struct instance instance;
 	bool seen;     /* in this round's list of pins */
 	bool unpinned; /* its pins are gone: it was detached by a command */
+	bool ends;     /* the command does, whatever goes on */
 	bool waits;    /* with bans and alarms, until it was told that it is attached */
 	bool can_sample;
 	uint64_t looked_ns; /* at the device for the program */
@@ -111,6 +116,8 @@ struct watched {
 	struct watch *watch;
 	uint32_t watch_reasons;
 	uint64_t watch_until_ns, watch_next_ns;
+	struct known_then known[2]; /* before the rules that drop now, the older first */
+	uint64_t known_next_ns;
 	struct quota quota;
 	struct pending *queue[WATCHED_QUEUE];
 	size_t queue_first, queue_count;

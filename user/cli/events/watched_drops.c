@@ -23,6 +23,31 @@ void watched_drops_clear(struct watched *w)
 	w->drops = (struct drops){0};
 }
 
+/* ---- the most within a second */
+
+static uint64_t a_second(uint64_t amount, uint64_t span_ns)
+{
+	return (uint64_t)((double)amount * (double)NS_PER_SECOND / (double)span_ns);
+}
+
+static void peak_step(struct rule_drops *drops, uint64_t before_ns, uint64_t now_ns)
+{
+	uint64_t span_ns, packets;
+
+	if (!drops->second_ns)
+		drops->second_ns = before_ns;
+	amount_add(&drops->second, &drops->delta);
+	span_ns = now_ns - drops->second_ns;
+	if (span_ns < NS_PER_SECOND)
+		return;
+	packets = a_second(drops->second.packets, span_ns);
+	if (packets > drops->peak.packets)
+		drops->peak = (struct rl_amount){.packets = packets,
+						 .bytes = a_second(drops->second.bytes, span_ns)};
+	drops->second = (struct rl_amount){0};
+	drops->second_ns = now_ns;
+}
+
 /* ---- events */
 
 static void begun_tell(struct watched *w, struct rule_drops *drops, uint64_t now_ns)
@@ -54,13 +79,17 @@ static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last
 	event->has_rate = event->has_dropped = true;
 	event->dropped = amount_less(drops->last, &drops->base);
 	event->rate = rule_drops_rate(drops, drops->onset.last_ns);
+	event->last_ns = realtime_of(drops->onset.last_ns);
+	event->peak = drops->peak.packets > event->rate.packets ? drops->peak : event->rate;
 	traits_excerpt(&drops->traits, event->rate.packets, &event->excerpt);
 	number_print(packets, event->dropped.packets);
 	size_print(bytes, event->dropped.bytes);
 	wait_print(time, drops->onset.last_ns - drops->base_ns);
 	event_text_set(event, "a rule %s, after %s packets (%s) in %s: %.800s",
-		       drops->gone ? "that dropped was removed" : "has stopped dropping", packets,
-		       bytes, time, event->rule);
+		       drops->gone ? "that dropped was removed"
+		       : w->ends   ? "drops, and is watched no longer"
+				   : "has stopped dropping",
+		       packets, bytes, time, event->rule);
 }
 
 static void malformed_put(struct event *event, const struct rule_drops *drops, uint64_t until_ns)
@@ -145,6 +174,7 @@ static void rules_step(struct watched *w, uint64_t before_ns, uint64_t now_ns)
 		enum onset_change change =
 			onset_step(&drops->onset, drops->delta.packets, before_ns, now_ns);
 
+		peak_step(drops, before_ns, now_ns);
 		if (change == ONSET_BEGUN)
 			begun_tell(w, drops, now_ns);
 		if (change == ONSET_ENDED || (drops->gone && drops->onset.on))

@@ -59,6 +59,8 @@ int watched_close(struct watched *w)
 
 	watched_forget(w);
 	watched_samples_close(w);
+	known_then_clear(&w->known[0]);
+	known_then_clear(&w->known[1]);
 	watched_drops_clear(w);
 	watched_bans_clear(w);
 	policy_clear(&w->policy);

@@ -6,11 +6,13 @@
 #include "base/units.h"
 #include "cli/events/watched.h"
 #include "policy/names.h"
+#include "watch/rule_book.h"
 
-#define SAMPLE_RATE 1000u               /* a second, of what is dropped, and of what passes */
-#define LINGER_NS   (5 * NS_PER_SECOND) /* the place is kept for so long */
-#define RETRY_NS    (5 * NS_PER_SECOND) /* after all places were taken */
-#define ALARM_PART  2 /* of the rate at which an alarm goes on: one part in so many */
+#define SAMPLE_RATE    1000u               /* a second, of what is dropped, and of what passes */
+#define KNOWN_NS_APART (NS_PER_SECOND)     /* between two looks at which sources are known */
+#define LINGER_NS      (5 * NS_PER_SECOND) /* the place is kept for so long */
+#define RETRY_NS       (5 * NS_PER_SECOND) /* after all places were taken */
+#define ALARM_PART     2 /* of the rate at which an alarm goes on: one part in so many */
 
 static uint32_t reasons_wanted(bool passed)
 {
@@ -36,8 +38,12 @@ static int on_sample(void *arg, const struct sampled *sampled)
 	struct watched *w = arg;
 	struct rule_drops *drops = watched_drops_find(w, sampled->packet.counter_id);
 
-	if (drops && !reason_rows[sampled->packet.reason % RL_REASON_COUNT].passes)
+	if (drops && !reason_rows[sampled->packet.reason % RL_REASON_COUNT].passes) {
 		traits_add(&drops->traits, sampled, w->instance.info.raw_ip);
+		if (sample_has_addresses(&sampled->packet) &&
+		    known_then_has(&w->known[0], &w->instance, sampled->packet.src))
+			traits_known_add(&drops->traits, sampled);
+	}
 	alarms_sample(w, sampled);
 	return 0;
 }
@@ -96,10 +102,26 @@ static void alarms_find(struct watched *w, uint64_t now_ns)
 
 /* ---- */
 
+/* While a rule drops, the sources that were known before it are those of interest: a second ago,
+ * for its first packets may have passed. */
+static void known_poll(struct watched *w, uint64_t now_ns)
+{
+	struct known_then former;
+
+	if (w->drops.count || now_ns < w->known_next_ns)
+		return;
+	w->known_next_ns = now_ns + KNOWN_NS_APART;
+	former = w->known[0];
+	w->known[0] = w->known[1];
+	w->known[1] = former;
+	known_then_read(&w->instance, &w->known[1]);
+}
+
 void watched_samples_poll(struct watched *w, uint64_t now_ns)
 {
 	uint32_t wanted;
 
+	known_poll(w, now_ns);
 	alarms_find(w, now_ns);
 	wanted = reasons_wanted(w->alarms_near);
 	if (w->drops.count || w->alarms_near)

@@ -305,6 +305,18 @@ const struct verb all_verbs[] = {
 			  {OPTION_PACKETS, "the last N events; with --follow the next", NULL}},
 	},
 	{
+		VERB("report", "[DEV]", "Sum up the attacks of the last day, to be sent on",
+		     cmd_report),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(SINCE) | OPTION_BIT(WRITE),
+		.device = DEVICE_MAY,
+		.many = true,
+		.uses = PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(DAC_OVERRIDE),
+		.texts = {{OPTION_HOOK, "only instances at this hook", NULL},
+			  {OPTION_SINCE, "what was not over then: 2h ago, or a time; default 24h",
+			   "TIME"},
+			  {OPTION_WRITE, "write a page for a browser instead", NULL}},
+	},
+	{
 		VERB("simulate", "POLICY PCAP", "Run a policy over a capture, without a device",
 		     cmd_simulate),
 		WORDS(2, 2),

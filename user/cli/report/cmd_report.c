@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl report: what attacks the journal has, as something to send to a customer or an upstream. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/events/event_filter.h"
+#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
+#include "cli/events/event_sink.h"
+#include "cli/output/output.h"
+#include "cli/report/incidents.h"
+#include "cli/report/page.h"
+
+#define SINCE_DEFAULT_NS NS_PER_DAY
+
+/* ---- text, from the document */
+
+static uint64_t number_of(struct json_object *object, const char *key)
+{
+	return json_object_get_uint64(json_object_object_get(object, key));
+}
+
+static void packets_put(const char *before, struct json_object *amount, const char *after)
+{
+	char packets[NUMBER_TEXT_MAX];
+
+	number_print(packets, number_of(amount, "packets"));
+	printf("%s%s%s", before, packets, after);
+}
+
+/* Local time of a member; `unknown` where it has none. */
+static void time_put(struct json_object *object, const char *key, const char *unknown)
+{
+	char text[NUMBER_TEXT_MAX];
+	uint64_t ns;
+
+	if (time_parse(event_member(object, key), &ns)) {
+		fputs(unknown, stdout);
+		return;
+	}
+	time_print(text, ns, true);
+	printf("%.10s %.8s", text, strlen(text) > 11 ? text + 11 : "");
+}
+
+static void head_put(struct json_object *incident)
+{
+	double seconds = json_object_get_double(json_object_object_get(incident, "seconds"));
+	struct json_object *dropped = json_object_object_get(incident, "dropped");
+	char lasted[NUMBER_TEXT_MAX], size[NUMBER_TEXT_MAX];
+	const char *hook = event_member(incident, "hook");
+
+	text_put_escaped(stdout, event_member(incident, "device"));
+	printf("%s%s: ", strcmp(hook, "xdp") != 0 ? "/" : "", strcmp(hook, "xdp") != 0 ? hook : "");
+	time_put(incident, "begin", "");
+	fputs(" to ", stdout);
+	time_put(incident, "end", "(no end on record)");
+	wait_print(lasted, (uint64_t)(seconds * (double)NS_PER_SECOND));
+	size_print(size, number_of(dropped, "bytes"));
+	printf(", %s: ", lasted);
+	packets_put(*event_member(incident, "end") ? "" : "at least ", dropped, " packets");
+	printf(" (%s) dropped", size);
+	packets_put(", at most ", json_object_object_get(incident, "peak"), " a second\n");
+}
+
+static void words_put(struct json_object *incident)
+{
+	struct json_object *rules = json_object_object_get(incident, "rules");
+	struct json_object *alarms = json_object_object_get(incident, "alarms");
+
+	for (size_t i = 0; i < json_object_array_length(alarms); i++) {
+		struct json_object *alarm = json_object_array_get_idx(alarms, i);
+		uint64_t times = number_of(alarm, "times");
+
+		fputs("    alarm ", stdout);
+		text_put_escaped(stdout, event_member(alarm, "alarm"));
+		printf(" on %" PRIu64 " time%s, from ", times, times == 1 ? "" : "s");
+		time_put(alarm, "begin", "?");
+		fputs(" to ", stdout);
+		time_put(alarm, "end", "(no end on record)");
+		putchar('\n');
+	}
+	for (size_t i = 0; i < json_object_array_length(rules); i++) {
+		struct json_object *rule = json_object_array_get_idx(rules, i);
+		struct json_object *dropped = json_object_object_get(rule, "dropped");
+		const char *text = event_member(rule, "rule");
+
+		fputs("    ", stdout);
+		if (number_of(dropped, "packets"))
+			packets_put("", dropped, " dropped");
+		else
+			packets_put("at most ", json_object_object_get(rule, "peak"),
+				    " a second dropped");
+		if (!*event_member(rule, "end")) {
+			fputs(", since ", stdout);
+			time_put(rule, "begin", "?");
+			fputs(" without an end on record,", stdout);
+		}
+		fputs(" by ", stdout);
+		text_put_escaped(stdout, *text ? text : event_member(rule, "reason"));
+		putchar('\n');
+	}
+}
+
+static void addresses_put(struct json_object *incident, const char *label, const char *key)
+{
+	struct json_object *array = json_object_object_get(incident, key);
+	size_t count = json_object_array_length(array);
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *one = json_object_array_get_idx(array, i);
+
+		fputs(i ? ", " : label, stdout);
+		text_put_escaped(stdout, event_member(one, "address"));
+		packets_put(" (", one, ")");
+	}
+	if (count)
+		putchar('\n');
+}
+
+static void changes_put(struct json_object *incident)
+{
+	struct json_object *changes = json_object_object_get(incident, "changes");
+
+	for (size_t i = 0; i < json_object_array_length(changes); i++) {
+		struct json_object *change = json_object_array_get_idx(changes, i);
+
+		fputs("    ", stdout);
+		time_put(change, "time", "?");
+		fputs(" ", stdout);
+		text_put_escaped(stdout, event_member(change, "text"));
+		putchar('\n');
+	}
+}
+
+static void incident_put(struct json_object *incident)
+{
+	uint64_t bans = number_of(incident, "bans");
+	char number[NUMBER_TEXT_MAX];
+
+	head_put(incident);
+	words_put(incident);
+	event_common_print(stdout, incident);
+	addresses_put(incident, "    from about: ", "sources");
+	addresses_put(incident, "    known sources that lost packets, about: ", "known");
+	number_print(number, bans);
+	if (bans)
+		printf("    %s ban%s\n", number, bans == 1 ? "" : "s");
+	changes_put(incident);
+}
+
+static void report_print(struct json_object *document)
+{
+	struct json_object *incidents = json_object_object_get(document, "incidents");
+	struct json_object *smaller = json_object_object_get(document, "smaller");
+	uint64_t left_out = number_of(smaller, "incidents");
+	size_t count = json_object_array_length(incidents);
+
+	for (size_t i = 0; i < count; i++)
+		incident_put(json_object_array_get_idx(incidents, i));
+	if (left_out)
+		packets_put("", smaller, "");
+	if (left_out)
+		printf(" packets were dropped in %" PRIu64 " smaller ones\n", left_out);
+	if (!count) {
+		fputs("no attack is on record since ", stdout);
+		time_put(document, "since", "?");
+		putchar('\n');
+	}
+}
+
+/* ---- */
+
+static int journal_incidents(const struct command *command, struct incidents *out)
+{
+	const struct event_filter all = {.kinds = ~0u, .count = UINT32_MAX};
+	struct past past;
+	int ret = past_read(&command->target, &all, &past);
+
+	for (size_t i = 0; !ret && i < past.count; i++)
+		incidents_add(out, past.items[i].object, past.items[i].time_ns);
+	past_clear(&past);
+	return ret;
+}
+
+int cmd_report(const struct command *command)
+{
+	uint64_t until_ns = clock_ns(CLOCK_REALTIME), since_ns;
+	const char *path = command->arguments[OPTION_WRITE];
+	struct incidents incidents = {0};
+	struct json_object *document;
+	int ret = since_get(command, &since_ns);
+
+	if (ret)
+		return ret;
+	if (!option_given(command, OPTION_SINCE))
+		since_ns = until_ns - SINCE_DEFAULT_NS;
+	ret = journal_incidents(command, &incidents);
+	if (ret) {
+		incidents_clear(&incidents);
+		return ret;
+	}
+	document = incidents_json(&incidents, since_ns, until_ns);
+	incidents_clear(&incidents);
+	if (path)
+		return page_save(document, path);
+	if (output_json) {
+		json_print(document);
+		return 0;
+	}
+	report_print(document);
+	json_object_put(document);
+	return 0;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/report/incidents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/events/event_filter.h"
+#include "cli/events/event_input.h"
+#include "cli/output/output.h"
+
+/* ---- members of events, which may come from a file */
+
+static struct json_object *member(struct json_object *object, const char *key, json_type type)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) && json_object_is_type(value, type)
+		       ? value
+		       : NULL;
+}
+
+static struct rl_amount amount_of(struct json_object *event, const char *key)
+{
+	struct json_object *amount = member(event, key, json_type_object);
+
+	return (struct rl_amount){
+		.packets = json_object_get_uint64(member(amount, "packets", json_type_int)),
+		.bytes = json_object_get_uint64(member(amount, "bytes", json_type_int))};
+}
+
+/* 0: there is none. */
+static uint64_t time_of(struct json_object *event, const char *key)
+{
+	uint64_t ns;
+
+	return time_parse(event_member(event, key), &ns) ? 0 : ns;
+}
+
+/* ---- lists */
+
+static void *one_more(void *items, size_t count, size_t size)
+{
+	char *more = reallocarray(items, count + 1, size);
+
+	if (!more)
+		out_of_memory();
+	memset(more + count * size, 0, size);
+	return more;
+}
+
+static char *copy_of(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		out_of_memory();
+	return copy;
+}
+
+/* Values that are too many are left out: the heaviest come in every event. */
+static void value_add(struct incident_values *values, const char *text, double packets)
+{
+	size_t i = 0;
+
+	while (i < values->count && strcmp(values->items[i].text, text) != 0)
+		i++;
+	if (i == INCIDENT_VALUES_MAX)
+		return;
+	if (i == values->count) {
+		values->items = one_more(values->items, i, sizeof(*values->items));
+		values->items[values->count++].text = copy_of(text);
+	}
+	values->items[i].packets += packets;
+}
+
+/* name: of the member that is the value; of `all` packets each has its share. */
+static void shares_add_up(struct incident_values *values, struct json_object *array,
+			  const char *name, double all)
+{
+	for (size_t i = 0; array && i < json_object_array_length(array); i++) {
+		struct json_object *one = json_object_array_get_idx(array, i), *value;
+		double share = json_object_get_double(json_object_object_get(one, "share"));
+
+		if (json_object_object_get_ex(one, name, &value) && share > 0 && share <= 1)
+			value_add(values, json_object_get_string(value), share * all);
+	}
+}
+
+/* ---- an incident */
+
+static struct incident *incident_add(struct incidents *incidents, struct json_object *event,
+				     uint64_t time_ns)
+{
+	struct incident *incident;
+
+	incidents->items = one_more(incidents->items, incidents->count, sizeof(*incident));
+	incident = &incidents->items[incidents->count++];
+	snprintf(incident->device, sizeof(incident->device), "%s", event_member(event, "device"));
+	snprintf(incident->hook, sizeof(incident->hook), "%s", event_member(event, "hook"));
+	incident->begin_ns = incident->last_ns = time_ns;
+	incident->changes = json_object_new_array();
+	return incident;
+}
+
+bool incident_goes_on(const struct incident *incident, uint64_t time_ns)
+{
+	return incident->open_count && time_ns < incident->last_ns + INCIDENT_OPEN_NS;
+}
+
+/* The one that goes on at that time, or was over just before. */
+static struct incident *incident_at(const struct incidents *incidents, struct json_object *event,
+				    uint64_t time_ns)
+{
+	for (size_t i = incidents->count; i-- > 0;) {
+		struct incident *incident = &incidents->items[i];
+
+		if (!strcmp(incident->device, event_member(event, "device")) &&
+		    !strcmp(incident->hook, event_member(event, "hook")))
+			return incident_goes_on(incident, time_ns) ||
+					       time_ns < incident->last_ns + INCIDENT_PAUSE_NS
+				       ? incident
+				       : NULL;
+	}
+	return NULL;
+}
+
+static struct incident_word *word_find(struct incident *incident, enum incident_word_kind kind,
+				       const char *text)
+{
+	struct incident_word *word;
+
+	for (size_t i = 0; i < incident->word_count; i++)
+		if (incident->words[i].kind == kind && !strcmp(incident->words[i].text, text))
+			return &incident->words[i];
+	if (incident->word_count == INCIDENT_WORDS_MAX)
+		return NULL;
+	incident->words = one_more(incident->words, incident->word_count, sizeof(*word));
+	word = &incident->words[incident->word_count++];
+	word->kind = kind;
+	word->text = copy_of(text);
+	return word;
+}
+
+/* The word that the event is about. */
+static struct incident_word *word_of(struct incident *incident, struct json_object *event)
+{
+	const char *alarm = event_member(event, "alarm"), *rule = event_member(event, "rule");
+
+	if (*alarm)
+		return word_find(incident, WORD_OF_ALARM, alarm);
+	return *rule ? word_find(incident, WORD_OF_RULE, rule)
+		     : word_find(incident, WORD_OF_REASON, event_member(event, "reason"));
+}
+
+static void peak_raise(struct rl_amount *peak, struct rl_amount rate)
+{
+	if (rate.packets > peak->packets)
+		*peak = rate;
+}
+
+static void word_begin(struct incident *incident, struct incident_word *word, uint64_t time_ns)
+{
+	word->begin_ns = word->begin_ns ? word->begin_ns : time_ns;
+	word->end_ns = 0;
+	word->times++;
+	incident->open_count += !word->open;
+	word->open = true;
+	if (incident->begin_ns > time_ns)
+		incident->begin_ns = time_ns;
+	if (incident->last_ns < time_ns)
+		incident->last_ns = time_ns;
+	if (incident->span_count == INCIDENT_SPANS_MAX)
+		return;
+	incident->spans = one_more(incident->spans, incident->span_count, sizeof(*incident->spans));
+	incident->spans[incident->span_count++] = (struct incident_span){
+		.word = (uint32_t)(word - incident->words), .begin_ns = time_ns};
+}
+
+/* time_ns 0: nothing is on record of its end. */
+static void word_end(struct incident *incident, struct incident_word *word, uint64_t time_ns)
+{
+	uint32_t number = (uint32_t)(word - incident->words);
+
+	incident->open_count -= word->open;
+	word->open = false;
+	word->end_ns = time_ns;
+	for (size_t i = incident->span_count; i-- > 0;)
+		if (incident->spans[i].word == number) {
+			incident->spans[i].end_ns = time_ns;
+			return;
+		}
+}
+
+/* A follower that began later has no begin on record: it follows from the packets and their mean
+ * rate. */
+static uint64_t begin_of(struct json_object *event, uint64_t last_ns)
+{
+	struct rl_amount dropped = amount_of(event, "dropped"), rate = amount_of(event, "rate");
+
+	return rate.packets ? last_ns - (uint64_t)((double)dropped.packets / (double)rate.packets *
+						   (double)NS_PER_SECOND)
+			    : last_ns;
+}
+
+/* ---- events */
+
+static void drops_end(struct incident *incident, struct incident_word *word,
+		      struct json_object *event, uint64_t time_ns)
+{
+	struct rl_amount dropped = amount_of(event, "dropped");
+	struct json_object *common = member(event, "common", json_type_object);
+	uint64_t last_ns = time_of(event, "last");
+	double packets = (double)dropped.packets;
+
+	last_ns = last_ns ? last_ns : time_ns;
+	if (!word->open)
+		word_begin(incident, word, begin_of(event, last_ns));
+	word_end(incident, word, last_ns);
+	amount_add(&word->dropped, &dropped);
+	amount_add(&incident->dropped, &dropped);
+	peak_raise(&word->peak, amount_of(event, "peak"));
+	peak_raise(&word->peak, amount_of(event, "rate"));
+	shares_add_up(&incident->sources, member(event, "sources", json_type_array), "address",
+		      packets);
+	shares_add_up(&incident->known, member(event, "known", json_type_array), "address",
+		      packets);
+	for (int i = 0; common && i < FEATURE_COUNT; i++)
+		shares_add_up(&incident->values[i],
+			      member(common, feature_words[i], json_type_array), "value", packets);
+}
+
+static void change_note(struct incident *incident, struct json_object *event)
+{
+	static const char *const keys[] = {"time", "event", "user", "text"};
+	struct json_object *change = json_object_new_object();
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		json_put_text(change, keys[i], event_member(event, keys[i]));
+	json_append(incident->changes, change);
+}
+
+/* The device was detached, or attached anew, and no end will be on record. */
+static void incident_cut(struct incident *incident)
+{
+	for (size_t i = 0; i < incident->word_count; i++)
+		if (incident->words[i].open)
+			word_end(incident, &incident->words[i], 0);
+}
+
+static void begun(struct incidents *incidents, struct incident *incident, struct json_object *event,
+		  uint64_t time_ns)
+{
+	struct incident_word *word;
+
+	if (!incident)
+		incident = incident_add(incidents, event, time_ns);
+	word = word_of(incident, event);
+	if (!word)
+		return;
+	word_begin(incident, word, time_ns);
+	peak_raise(&word->peak, amount_of(event, "rate"));
+	if (word->kind != WORD_OF_ALARM)
+		peak_raise(&incident->peak, word->peak);
+}
+
+static void ended(struct incidents *incidents, struct incident *incident, struct json_object *event,
+		  enum event_kind kind, uint64_t time_ns)
+{
+	struct incident_word *word;
+
+	if (!incident && kind == EVENT_ALARM_OFF)
+		return;
+	if (!incident)
+		incident = incident_add(incidents, event, time_ns);
+	word = word_of(incident, event);
+	if (!word)
+		return;
+	if (kind == EVENT_DROPS_END)
+		drops_end(incident, word, event, time_ns);
+	else if (word->open)
+		word_end(incident, word, time_ns);
+	if (word->kind != WORD_OF_ALARM)
+		peak_raise(&incident->peak, word->peak);
+	if (word->end_ns > incident->last_ns)
+		incident->last_ns = word->end_ns;
+}
+
+static uint64_t bans_lost(struct json_object *event)
+{
+	struct json_object *of = member(event, "of", json_type_object);
+
+	return json_object_get_uint64(member(of, event_words[EVENT_BAN_BEGIN], json_type_int));
+}
+
+void incidents_add(struct incidents *incidents, struct json_object *event, uint64_t time_ns)
+{
+	struct incident *incident = incident_at(incidents, event, time_ns);
+	int kind = event_kind_of(event);
+
+	switch (kind) {
+	case EVENT_DROPS_BEGIN:
+	case EVENT_ALARM_ON:
+		begun(incidents, incident, event, time_ns);
+		return;
+	case EVENT_DROPS_END:
+	case EVENT_ALARM_OFF:
+		ended(incidents, incident, event, kind, time_ns);
+		return;
+	default:
+		break;
+	}
+	if (!incident)
+		return;
+	if (kind == EVENT_BAN_BEGIN)
+		incident->bans++;
+	else if (kind == EVENT_LOST)
+		incident->bans += bans_lost(event);
+	else if (kind != EVENT_BAN_END)
+		change_note(incident, event);
+	if (kind == EVENT_ATTACH || kind == EVENT_DETACH)
+		incident_cut(incident);
+}
+
+/* ---- */
+
+static void values_clear(struct incident_values *values)
+{
+	for (size_t i = 0; i < values->count; i++)
+		free(values->items[i].text);
+	free(values->items);
+}
+
+void incidents_clear(struct incidents *incidents)
+{
+	for (size_t i = 0; i < incidents->count; i++) {
+		struct incident *incident = &incidents->items[i];
+
+		for (size_t w = 0; w < incident->word_count; w++)
+			free(incident->words[w].text);
+		free(incident->words);
+		free(incident->spans);
+		values_clear(&incident->sources);
+		values_clear(&incident->known);
+		for (int f = 0; f < FEATURE_COUNT; f++)
+			values_clear(&incident->values[f]);
+		json_object_put(incident->changes);
+	}
+	free(incidents->items);
+	*incidents = (struct incidents){0};
+}

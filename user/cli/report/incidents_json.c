@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The document of incidents. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/events/event_json.h"
+#include "cli/output/output.h"
+#include "cli/report/incidents.h"
+
+static void put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
+{
+	char text[EVENT_TIME_MAX];
+
+	if (!realtime_ns) {
+		json_object_object_add(object, key, NULL);
+		return;
+	}
+	event_time_print(text, realtime_ns);
+	json_put_text(object, key, text);
+}
+
+static struct json_object *json_word(const struct incident_word *word)
+{
+	static const char *const keys[] = {"rule", "reason", "alarm"};
+	struct json_object *object = json_object_new_object();
+
+	json_put_text(object, keys[word->kind], word->text);
+	put_time(object, "begin", word->begin_ns);
+	put_time(object, "end", word->end_ns);
+	json_put_number(object, "times", word->times);
+	if (word->kind == WORD_OF_ALARM)
+		return object;
+	json_put(object, "dropped", json_amount(&word->dropped));
+	json_put(object, "peak", json_amount(&word->peak));
+	return object;
+}
+
+/* Rules that dropped most come first; numbers[i]: the place of words[i] in its array. */
+static void put_words(struct json_object *object, const struct incident *incident,
+		      uint32_t numbers[INCIDENT_WORDS_MAX])
+{
+	struct json_object *rules = json_object_new_array(), *alarms = json_object_new_array();
+	bool done[INCIDENT_WORDS_MAX] = {false};
+
+	for (size_t turn = 0; turn < incident->word_count; turn++) {
+		size_t most = incident->word_count;
+		struct json_object *array;
+
+		for (size_t i = 0; i < incident->word_count; i++)
+			if (!done[i] && (most == incident->word_count ||
+					 incident->words[i].dropped.packets >
+						 incident->words[most].dropped.packets))
+				most = i;
+		done[most] = true;
+		array = incident->words[most].kind == WORD_OF_ALARM ? alarms : rules;
+		numbers[most] = (uint32_t)json_object_array_length(array);
+		json_append(array, json_word(&incident->words[most]));
+	}
+	json_put(object, "rules", rules);
+	json_put(object, "alarms", alarms);
+}
+
+static struct json_object *json_spans(const struct incident *incident,
+				      const uint32_t numbers[INCIDENT_WORDS_MAX])
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < incident->span_count; i++) {
+		const struct incident_span *span = &incident->spans[i];
+		bool alarm = incident->words[span->word].kind == WORD_OF_ALARM;
+		struct json_object *object = json_object_new_object();
+
+		json_put_text(object, "of", alarm ? "alarm" : "rule");
+		json_put_number(object, "index", numbers[span->word]);
+		put_time(object, "begin", span->begin_ns);
+		put_time(object, "end", span->end_ns);
+		json_append(array, object);
+	}
+	return array;
+}
+
+static int heavier(const void *a, const void *b)
+{
+	const struct incident_value *x = a, *y = b;
+
+	return x->packets < y->packets   ? 1
+	       : x->packets > y->packets ? -1
+					 : strcmp(x->text, y->text);
+}
+
+/* "1.00" is read as 1: three digits behind the point. */
+static struct json_object *json_share(double share)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.3g", share > 1 ? 1 : share);
+	return json_object_new_double_s(share, text);
+}
+
+/* Those with a share of `least`; packets of each too, unless it is a value. */
+static struct json_object *json_values(const struct incident_values *values, const char *key,
+				       double all, double least)
+{
+	struct json_object *array = json_object_new_array();
+
+	if (values->count)
+		qsort(values->items, values->count, sizeof(*values->items), heavier);
+	for (size_t i = 0; i < values->count; i++) {
+		const struct incident_value *value = &values->items[i];
+		double share = all > 0 ? value->packets / all : 0;
+		struct json_object *object;
+
+		if (share < least)
+			break;
+		object = json_object_new_object();
+		json_put_text(object, key, value->text);
+		if (!strcmp(key, "address"))
+			json_put_number(object, "packets", (uint64_t)(value->packets + 0.5));
+		json_put(object, "share", json_share(share));
+		json_append(array, object);
+	}
+	return array;
+}
+
+static struct json_object *json_common(const struct incident *incident)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		if (incident->values[i].count)
+			json_put(object, feature_words[i],
+				 json_values(&incident->values[i], "value",
+					     (double)incident->dropped.packets, 0.1));
+	return object;
+}
+
+static struct json_object *json_incident(const struct incident *incident, uint64_t until_ns)
+{
+	struct json_object *object = json_object_new_object();
+	uint64_t end_ns = incident->end_ns ? incident->end_ns : until_ns;
+	uint32_t numbers[INCIDENT_WORDS_MAX];
+	double all = (double)incident->dropped.packets;
+	char seconds[32];
+
+	json_put_text(object, "device", incident->device);
+	json_put_text(object, "hook", incident->hook);
+	put_time(object, "begin", incident->begin_ns);
+	put_time(object, "end", incident->end_ns);
+	snprintf(seconds, sizeof(seconds), "%.3f",
+		 (double)(end_ns - incident->begin_ns) / (double)NS_PER_SECOND);
+	json_put(object, "seconds", json_object_new_double_s(atof(seconds), seconds));
+	json_put(object, "dropped", json_amount(&incident->dropped));
+	json_put(object, "peak", json_amount(&incident->peak));
+	put_words(object, incident, numbers);
+	json_put(object, "spans", json_spans(incident, numbers));
+	json_put_number(object, "bans", incident->bans);
+	json_put(object, "common", json_common(incident));
+	json_put(object, "sources", json_values(&incident->sources, "address", all, 0.01));
+	json_put(object, "known", json_values(&incident->known, "address", all, 0));
+	json_put(object, "changes", json_object_get(incident->changes));
+	return object;
+}
+
+static void incident_settle(struct incident *incident)
+{
+	incident->end_ns = incident->last_ns;
+	for (size_t i = 0; i < incident->word_count; i++)
+		if (!incident->words[i].end_ns)
+			incident->end_ns = 0;
+}
+
+/* Up to now, or when the last of it is on record. */
+static uint64_t incident_over_at(const struct incident *incident, uint64_t until_ns)
+{
+	return incident_goes_on(incident, until_ns) ? until_ns : incident->last_ns;
+}
+
+/* Does it belong to the `max` with most packets? Those that may go on always do. */
+static bool is_large(const struct incidents *incidents, const struct incident *incident,
+		     uint64_t since_ns, uint64_t until_ns)
+{
+	size_t larger = 0;
+
+	for (size_t i = 0; i < incidents->count; i++) {
+		const struct incident *other = &incidents->items[i];
+
+		larger += incident_over_at(other, until_ns) >= since_ns &&
+			  other->dropped.packets > incident->dropped.packets;
+	}
+	return larger < INCIDENTS_MAX || incident_goes_on(incident, until_ns);
+}
+
+struct json_object *incidents_json(struct incidents *incidents, uint64_t since_ns,
+				   uint64_t until_ns)
+{
+	struct json_object *document = json_object_new_object(), *array = json_object_new_array();
+	struct json_object *smaller = json_object_new_object();
+	uint64_t left_out = 0, packets = 0;
+
+	for (size_t i = 0; i < incidents->count; i++)
+		incident_settle(&incidents->items[i]);
+	for (size_t i = 0; i < incidents->count; i++) {
+		const struct incident *incident = &incidents->items[i];
+
+		if (incident_over_at(incident, until_ns) < since_ns)
+			continue;
+		if (is_large(incidents, incident, since_ns, until_ns)) {
+			json_append(array, json_incident(incident, until_ns));
+			continue;
+		}
+		left_out++;
+		packets += incident->dropped.packets;
+	}
+	put_time(document, "since", since_ns);
+	put_time(document, "until", until_ns);
+	json_put(document, "incidents", array);
+	json_put_number(smaller, "incidents", left_out);
+	json_put_number(smaller, "packets", packets);
+	json_put(document, "smaller", smaller);
+	return document;
+}
