@@ -198,8 +198,8 @@ build/%.lua.h: user/fleet/%.lua
 	$(call say,LUA,$@)
 	$(Q)$(literal)
 # With the style sheet and the script in it, and the hash of the one script that a browser may run.
-build/page.html: user/cli/report/page.html $(addprefix user/cli/report/,page.css page.js chart.js)
-	$(Q)mkdir -p $(@D) && hash=$$( (echo; cat $(<D)/page.js $(<D)/chart.js) | sha256sum | cut -c -64 | sed 's/../\\x&/g') && \
+build/page.html: user/cli/report/page.html $(addprefix user/cli/report/,page.css kit.js chart.js page.js)
+	$(Q)mkdir -p $(@D) && hash=$$( (echo; cd $(<D) && cat kit.js chart.js page.js) | sha256sum | cut -c -64 | sed 's/../\\x&/g') && \
 		hash=$$(env printf "$$hash" | base64) && cd $(<D) && \
 		sed "s,@HASH@,$$hash,; /^@[a-z.]*@$$/{s/@//g;s/.*/cat &/e}" page.html >$(CURDIR)/$@
 build/page.html.h: build/page.html

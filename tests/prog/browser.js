@@ -73,8 +73,10 @@ const inside = (path) => {
 	return null;
 };
 
-const places = () => Object.fromEntries(['pass', 'drop'].map((name) =>
-	[name, inside(document.querySelector('#traffic svg.wide path.' + name))]));
+const places = () => Object.fromEntries(['pass', 'drop'].map((name) => {
+	const path = document.querySelector('#traffic svg.wide path.' + name);
+	return [name, path && inside(path)];
+}));
 // Words and lines that lie over them.
 const veil = (seen) => document.querySelectorAll('#traffic text, #traffic .grid, #traffic .mark, #traffic .bin').forEach((e) => {
 	e.style.visibility = seen; });
@@ -89,6 +91,7 @@ const within = (text) => {
 const wrong = () => [
 	[window.shown('plain'), 'plain'], [window.shown('Müller ▲ <b>&amp;'), 'Müller ▲ <b>&amp;'], [window.shown(''), ''],
 	[window.shown('\u202e evil \u2066'), '\\xe2\\x80\\xae evil \\xe2\\x81\\xa6'], [window.shown('line\nbreak\x1b[31m\x7f'), 'line\\x0abreak\\x1b[31m\\x7f'],
+	[short('four', 4), 'four'], [short('five…', 4), 'fiv…'], [short('\n12', 4), '\\x0…'],
 	[share(0, 0), '-'], [share(0, 5), '0.0 %'], [share(1, 100000), '< 0.1 %'], [share(99999, 100000), '> 99.9 %'], [share(1, 3), '33.3 %'],
 	[share(7, 7), '100.0 %'], [share(2 ** 63, 2 ** 64), '50.0 %'],
 	[rate(0, 1e6), '0/s'], [rate(1, 1e7), '0.1/s'], [rate(15, 1e3), '15,000/s'], [rate(99, 1e7), '9.9/s'], [rate(1000, 3e6), '333/s'],
@@ -103,6 +106,7 @@ const wrong = () => [
 const number = (element) => { const data = element && element.querySelector('data'); return data ? Number(data.value) : null; };
 const column = (table, index) => [...document.querySelectorAll(table + ' tbody tr')].map((row) => number(row.children[index]));
 
+const said = (e) => e.innerText.replace(/\s+/g, ' ').trim();
 const facts = () => ({
 	title: document.title,
 	wrong: wrong(),
@@ -111,7 +115,7 @@ const facts = () => ({
 	scripts: document.querySelectorAll('script:not([src])').length,
 	others: document.querySelectorAll('script[src], iframe, object, embed, link, img, base, form').length,
 	handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => /^on/i.test(a.name)).length,
-	links: [...document.querySelectorAll('[href], [src]')].length,
+	links: [...document.querySelectorAll('[href]:not([href^="#"]), [src]')].length,
 	packets: number(document.querySelector('#packets')),
 	passed: {packets: number(document.querySelector('#passed')), bytes: number(document.querySelector('#passed-bytes'))},
 	dropped: {packets: number(document.querySelector('#dropped')), bytes: number(document.querySelector('#dropped-bytes'))},
@@ -129,7 +133,7 @@ const facts = () => ({
 	known: ['known', 'known-against'].map((id) => [...document.querySelectorAll(`table:has(#${id}) tbody tr`)].map((row) =>
 		[row.children[0].textContent, number(row.children[1])])),
 	lost: ['A', 'B'].map((side) => number(document.querySelector('#lost-' + side))),
-	lead: document.querySelector('.lead').textContent,
+	lead: said(document.querySelector('.lead')),
 	began: document.querySelector('#began') ? document.querySelector('#began').textContent : null,
 	stopper: document.querySelector('#stopper') ? document.querySelector('#stopper').textContent : null,
 	only: ['A', 'B'].map((side) => number(document.querySelector('#only-' + side))),

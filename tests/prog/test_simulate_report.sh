@@ -4,8 +4,8 @@
 # writing fails. The screenshots stay in build/artifacts. check: timeout 300
 # shellcheck source=simulate.sh
 . "$(dirname "${BASH_SOURCE[0]}")/simulate.sh"
-
-ARTIFACTS=$TOP/build/artifacts/report
+# shellcheck source=page.sh
+. "$HERE/page.sh"
 
 # Resolvers that ask all the time, a flood that begins after 40 seconds, and forged IPv6 sources.
 traffic() {
@@ -42,13 +42,12 @@ rule 198.51.100.4 deny
 rule 198.51.100.0/24 allow
 rule any udp dport 123 limit 2/second
 END
-PAGE=$TMP/page.html
 
 # The answers of simulate -j and of the browser, for all tests below.
 look() {
 	traffic >"$TMP/lines" && capture 'x<i>.pcap' <"$TMP/lines" || return
 	"$RLCTL" simulate "$TMP/this.policy" "$TMP/x<i>.pcap" --report "$PAGE" --against "$TMP/<b>other&.policy" -j >"$TMP/said" &&
-		python3 "$HERE/browser.py" "$PAGE" "$ARTIFACTS" >"$TMP/seen"
+		page_look report
 }
 
 each_alone() {
@@ -58,12 +57,6 @@ each_alone() {
 	done
 }
 
-# seen FILTER [WANTED]: of what the browser found.
-seen() { is "$(jq -c "$1" "$TMP/seen")" "${2:-true}"; }
-
-# shows PAGE FILTER: of what a browser finds in another page.
-shows() { python3 "$HERE/browser.py" "$1" | jq -c "$2"; }
-
 # same FILTER_PAGE FILTER_JSON: the page and simulate -j have the same figures, and there are some.
 same() {
 	local shown said
@@ -72,16 +65,6 @@ same() {
 	is "$shown" "$said"
 }
 
-# Two scripts: the document, and what draws it, which alone may run.
-alone() {
-	seen .requests '[]' && seen .messages '[]' && seen '[.page | .scripts, .others, .handlers, .links]' '[2,0,0,0]' &&
-		! grep -qiE '<script[^>]+src|javascript:|url\((.?http|//)|@import' "$PAGE"
-}
-policy_is_strict() {
-	local hash
-	hash=$(sed -n '/^<script>$/,/^<\/script>$/p' "$PAGE" | sed '1s/<script>//; $d' | openssl dgst -sha256 -binary | base64) || return
-	grep -qF "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-$hash'\"" "$PAGE"
-}
 # The document that the page has is that of simulate -j, and in the file no string of it ends its element.
 document() {
 	sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' "$PAGE" >"$TMP/document" &&
@@ -96,20 +79,7 @@ no_other_source() {
 	count=$(grep -oE '"2001:db8:[^"]*"' "$TMP/document" | sort -u | wc -l)
 	((count <= 20)) || _say "$count addresses are in the page"
 }
-without_script() { sed -n '/<noscript>/,/<\/noscript>/p' "$PAGE" | grep -q 'rlctl simulate -j'; }
-units() { seen .page.wrong '[]'; }
-
-# No row may be seen to be wider than the window, in any view, and no word is faint or tiny.
-fits() {
-	seen '[.views[] | .width <= .window] | all' &&
-		seen '[.views[].outside | length] | add' 0 && seen '.views["phone-light"].window' 360
-}
-readable() { seen '[.views[] | .faint, .small | length] | add' 0 && seen '[.views[].words > 300] | all'; }
-one_line() { seen '[.views[].time] | all'; }
-dark() { seen '[.views | to_entries[] | .value.dark == (.key | endswith("dark"))] | all'; }
 without_colour() { seen '.grey.pass == 1 and .grey.drop >= 3'; }
-structure() { seen '[.page | .lang, .headings, .captions, .figures]' '["en",1,0,0]'; }
-
 figures() {
 	same .packets .packets && same .passed .passed && same .dropped .dropped &&
 		same .reasons '.reasons | with_entries(select(.value.packets > 0))'
@@ -249,18 +219,10 @@ one_packet() { is "$(shows "$TMP/old.html" '.page | [.lead, .passed.packets]')" 
 
 t 'a page, seen in a browser' look || exit
 t 'each policy alone' each_alone
-t 'it asks for nothing, runs its own script alone, and nothing is complained about' alone
-t 'it forbids what it does not need' policy_is_strict
+page_rows 'rlctl simulate -j'
 t 'the document of simulate -j is in it' document
 t 'of its sources it has those that it shows' no_other_source
-t 'without scripts it says where the figures are' without_script
-t 'text, shares, rates, sizes and times' units
-t 'it fits a telephone' fits
-t 'every word can be read' readable
-t 'a time takes one line' one_line
-t 'in the dark' dark
 t 'without colours' without_colour
-t 'language, headings, captions, names of drawings' structure
 t 'figures are those of simulate -j' figures
 t 'figures of rules' rules
 t 'figures over time' over_time

@@ -42,7 +42,7 @@ function timeStep(span, parts) {
 }
 
 function xOf(plot, time) {
-	const from = begin(0), to = begin(bins.count);
+	const {from, to} = plot;
 
 	return tenth((Math.min(Math.max(time, from), to) - from) / (to - from) * plot.width);
 }
@@ -68,10 +68,10 @@ function scale(plot, down) {
 	return lines;
 }
 
-function axis(plot) {
-	const step = timeStep(begin(bins.count) - begin(0), plot.narrow ? 3 : 7), margin = plot.narrow ? 20 : 30, bottom = PLOT_TOP + PLOT_HEIGHT, lines = [];
+function axis(plot, bottom) {
+	const {from, to} = plot, step = timeStep(to - from, plot.narrow ? 3 : 7), margin = plot.narrow ? 20 : 30, lines = [];
 
-	for (let time = Math.ceil(begin(0) / step) * step; time <= begin(bins.count); time += step) {
+	for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
 		const x = xOf(plot, time);
 
 		lines.push(draw('path', {class: 'grid', d: `M${x} ${PLOT_TOP}V${bottom + 4}`}));
@@ -105,32 +105,40 @@ function pointed(plot) {
 		draw('title', {}, `${clock(begin(i), step)}: ${up.name} ${rate(n, bins.width_us)}, ${down.name} ${rate(down.series[i], bins.width_us)}`)));
 }
 
-function lane(plot, name, alarm) {
-	const y = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + alarm * LANE_HEIGHT, spans = plot.alarms.spans.filter((span) => span.alarm === name);
+// When something was on, as bars below its name.
+function lane(plot, y, kind, name, spans, noEnd = ' to the end') {
+	const words = short(name, Math.floor(plot.width / (LETTER_WIDTH + 0.5))), bar = y + LANE_HEIGHT - 4 - LANE_BAR;
 
-	return [draw('text', {class: 'name', x: 4, y: y + 13}, `alarm ${name}${spans.length ? '' : ': never on'}`),
+	return [draw('text', {class: 'name', x: 4, y: y + 13}, words.endsWith('…') && draw('title', {}, name), words),
 		draw('path', {class: 'lane', d: `M0 ${y + LANE_HEIGHT - 4}H${plot.width}`}),
-		spans.map((span) => draw('rect', {class: 'alarm', x: xOf(plot, span.from_us), y: y + LANE_HEIGHT - 4 - LANE_BAR, height: LANE_BAR,
+		spans.map((span) => draw('rect', {class: kind, x: xOf(plot, span.from_us), y: bar, height: LANE_BAR,
 			width: Math.max(tenth(xOf(plot, span.to_us) - xOf(plot, span.from_us)), 2)},
-			draw('title', {}, `on from ${clock(span.from_us, MS)} to ${span.open ? 'the end' : clock(span.to_us, MS)}`)))];
+			draw('title', {}, `on from ${clock(span.from_us, MS)}${span.open ? noEnd : ' to ' + clock(span.to_us, MS)}`)))];
 }
+
+const alarmLane = (plot, name, i) => {
+	const spans = plot.alarms.spans.filter((span) => span.alarm === name);
+
+	return lane(plot, PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + i * LANE_HEIGHT, 'alarm', `alarm ${name}${spans.length ? '' : ': never on'}`, spans);
+};
 
 // Both directions have one scale.
 function plotDraw(chart, narrow) {
-	const plot = {...chart, narrow, width: narrow ? 340 : 960, topUp: Math.max(...chart.up.series), topDown: Math.max(...chart.down.series)};
+	const plot = {...chart, narrow, width: narrow ? 340 : 960, from: begin(0), to: begin(bins.count),
+		topUp: Math.max(...chart.up.series), topDown: Math.max(...chart.down.series)};
 	const names = plot.alarms ? plot.alarms.names : [], height = PLOT_TOP + PLOT_HEIGHT + AXIS_HEIGHT + names.length * LANE_HEIGHT;
 
 	plot.line = PLOT_TOP + Math.floor(PLOT_HEIGHT * plot.topUp / (plot.topUp + plot.topDown || 1));
 	return draw('svg', {class: narrow ? 'narrow' : 'wide', viewBox: `0 0 ${plot.width} ${height}`, role: 'img', 'aria-label': plot.title},
-		draw('title', {}, plot.title), draw('desc', {}, plot.description), axis(plot),
+		draw('title', {}, plot.title), draw('desc', {}, plot.description), axis(plot, PLOT_TOP + PLOT_HEIGHT),
 		draw('path', {class: plot.up.kind, d: steps(plot.up.series, plot.topUp, plot.width, plot.line - PLOT_TOP, plot.line)}),
 		draw('path', {class: plot.down.kind, d: steps(plot.down.series, plot.topDown, plot.width, PLOT_TOP + PLOT_HEIGHT - plot.line, plot.line, true)}),
 		scale(plot, false), scale(plot, true), draw('path', {class: 'zero', d: `M0 ${plot.line}H${plot.width}`}),
-		mark(plot), peakLabel(plot, false), peakLabel(plot, true), names.map((name, i) => lane(plot, name, i)), !narrow && pointed(plot));
+		mark(plot), peakLabel(plot, false), peakLabel(plot, true), names.map((name, i) => alarmLane(plot, name, i)), !narrow && pointed(plot));
 }
 
 // For a wide screen and for a narrow one; the style sheet shows one of them.
-const figure = (id, chart, caption) => make('figure', {id}, plotDraw(chart, false), plotDraw(chart, true), make('figcaption', {}, caption));
+const figure = (id, chart, caption, drawing = plotDraw) => make('figure', {id}, drawing(chart, false), drawing(chart, true), make('figcaption', {}, caption));
 
 // A small drawing of its own scale.
 function spark(series, kind, title) {
@@ -143,12 +151,11 @@ function spark(series, kind, title) {
 		draw('path', {class: 'zero', d: `M0 ${line}H${SPARK_WIDTH}`})), small(`at most ${most}`)];
 }
 
-// When a source was there: a bar in the span of the capture.
-function spanDraw(source) {
-	const plot = {width: SPARK_WIDTH}, from = xOf(plot, source.first_us), to = xOf(plot, source.last_us);
-	const [first, last] = [clock(source.first_us, facts.step), clock(source.last_us, facts.step)];
+// From when to when: a bar in the span of the plot, and the words that say so.
+function spanDraw({from, to}, first_us, last_us, words) {
+	const plot = {from, to, width: SPARK_WIDTH}, x = xOf(plot, first_us);
 
 	return [draw('svg', {class: 'spark thin', viewBox: `0 0 ${SPARK_WIDTH} 10`, preserveAspectRatio: 'none', role: 'img',
-		'aria-label': `seen from ${first} to ${last}`}, draw('path', {class: 'zero', d: `M0 5H${SPARK_WIDTH}`}),
-		draw('rect', {class: 'span', x: from, y: 1, width: Math.max(tenth(to - from), 2), height: 8})), small(`${first} to ${last}`)];
+		'aria-label': `seen from ${words}`}, draw('path', {class: 'zero', d: `M0 5H${SPARK_WIDTH}`}),
+		draw('rect', {class: 'span', x, y: 1, width: Math.max(tenth(xOf(plot, last_us) - x), 2), height: 8})), small(words)];
 }
