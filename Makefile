@@ -70,8 +70,9 @@ LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
 # Carried by the command compressed, for there are several megabytes of them: user/kernel/attach/object_bytes.c.
 PACKED    := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/rlctl*.bpf.c))
+PAGES     := build/page.html build/incidents.html
 COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua)) \
-	     build/page.html.h $(PACKED:%=build/%.gz.h)
+	     $(PAGES:=.h) $(PACKED:%=build/%.gz.h)
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -197,12 +198,15 @@ literal = mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 build/%.lua.h: user/fleet/%.lua
 	$(call say,LUA,$@)
 	$(Q)$(literal)
-# With the style sheet and the script in it, and the hash of the one script that a browser may run.
-build/page.html: user/cli/report/page.html $(addprefix user/cli/report/,page.css kit.js chart.js page.js)
-	$(Q)mkdir -p $(@D) && hash=$$( (echo; cd $(<D) && cat kit.js chart.js page.js) | sha256sum | cut -c -64 | sed 's/../\\x&/g') && \
-		hash=$$(env printf "$$hash" | base64) && cd $(<D) && \
-		sed "s,@HASH@,$$hash,; /^@[a-z.]*@$$/{s/@//g;s/.*/cat &/e}" page.html >$(CURDIR)/$@
-build/page.html.h: build/page.html
+# A page: the template with the style sheet and the scripts in it, and the hash of the one script that a browser may run.
+build/page.html: COMMAND = simulate -j
+build/incidents.html: COMMAND = report
+$(PAGES): build/%.html: user/cli/report/%.js $(addprefix user/cli/report/,page.html page.css kit.js chart.js)
+	$(Q)mkdir -p $(@D) && cd $(<D) && hash=$$( (echo; cat kit.js chart.js $(<F)) | sha256sum | cut -c -64 | sed 's/../\\x&/g') && \
+		hash=$$(env printf "$$hash" | base64) && \
+		sed "s,@HASH@,$$hash,; s,@COMMAND@,$(COMMAND),; s,@VERB@,$(firstword $(COMMAND)),; s,@SCRIPT@,@$(<F)@,; \
+			/^@[a-z.]*@$$/{s/@//g;s/.*/cat &/e}" page.html >$(CURDIR)/$@
+$(PAGES:=.h): %.h: %
 	$(call say,HTML,$@)
 	$(Q)$(literal)
 

@@ -51,7 +51,10 @@ const measure = () => ({
 	faint: words().filter(faint).map((e) => e.textContent.slice(0, 40)),
 	small: words().filter((e) => size(e) < 10.5).map((e) => e.textContent.slice(0, 40)),
 	words: words().length,
-	time: oneLine(document.querySelector('#began'), '20:20:22.200'),
+	time: [['#began', '20:20:22.200'], ['#dropped-1', '99,999,999']].some(([id, text]) => {
+		const e = document.querySelector(id);
+		return e && oneLine(e, text);
+	}),
 	dark: brightness(ground(document.body)) < 0.2,
 });
 
@@ -87,6 +90,13 @@ const within = (text) => {
 	return end ? x - 31 * 7.4 >= 0 : x + 31 * 7.4 <= 340;
 };
 
+// Those of the page of attacks.
+const attackRows = () => [
+	[about(0), '0'], [about(999999), '999,999'], [about(1e6), '1 million'], [about(12499999), '12.4 million'], [about(2e12), '2,000 billion'],
+	[bits(0), '0\u00a0bit/s'], [bits(124), '992\u00a0bit/s'], [bits(125), '1.0\u00a0kbit/s'], [bits(156250000), '1.2\u00a0Gbit/s'],
+	[bits(2 ** 50), '9007\u00a0Tbit/s'],
+];
+
 // Rows of text, numbers and times as the page's own functions write them, and as they should; those that differ.
 const wrong = () => [
 	[window.shown('plain'), 'plain'], [window.shown('Müller ▲ <b>&amp;'), 'Müller ▲ <b>&amp;'], [window.shown(''), ''],
@@ -101,13 +111,30 @@ const wrong = () => [
 	[clock(1780000000123456, 864e8), '2026-05-28'], [bytes(1023).textContent, '1023 B'], [bytes(1024).textContent, '1.0 KiB'],
 	...[0, 10, 160, 180, 335].map((x) => [within(label({width: 340}, x, 0, '▼ only A drops, at most 1,020/s')), true]),
 	[bytes(1048575).textContent, '1023.9 KiB'], [bytes(1048576).textContent, '1.0 MiB'], [bytes(2 ** 51).textContent, '2048.0 TiB'],
+	...(window.about ? attackRows() : []),
 ].filter(([got, wanted]) => got !== wanted);
 
 const number = (element) => { const data = element && element.querySelector('data'); return data ? Number(data.value) : null; };
 const column = (table, index) => [...document.querySelectorAll(table + ' tbody tr')].map((row) => number(row.children[index]));
 
 const said = (e) => e.innerText.replace(/\s+/g, ' ').trim();
+const cells = (of) => [...of.querySelectorAll('tbody tr')].map((row) => [...row.cells].map(said));
+const attack = (of) => ({
+	heading: said(of.querySelector('h2')),
+	lead: said(of.querySelector('.lead')),
+	cards: Object.fromEntries([...of.querySelectorAll('.cards > div')].map((card) => [...card.children].slice(0, 2).map((e) => e.textContent))),
+	lanes: [...of.querySelectorAll('svg.wide text.name')].map((e) => e.textContent),
+	bars: Object.fromEntries(['alarm', 'drop'].map((kind) => [kind, of.querySelectorAll('svg.wide rect.' + kind).length])),
+	fills: [...new Set([...of.querySelectorAll('svg.wide rect')].map((e) => getComputedStyle(e).fill))],
+	places: [...of.querySelectorAll('svg.wide rect')].map((e) => ['x', 'width'].map((name) => Number(e.getAttribute(name)))),
+	...Object.fromEntries([...of.querySelectorAll('table')].map((table) => [table.caption.id.split('-')[0], cells(table)])),
+});
+
 const facts = () => ({
+	attacks: [...document.querySelectorAll('section[id^=attack]')].map(attack),
+	all: [...document.querySelectorAll('table:has(#all)')].flatMap(cells),
+	anchors: [...document.querySelectorAll('a')].map((e) => document.querySelector(e.getAttribute('href')).querySelector('h2')).map(said),
+	soft: [...document.querySelectorAll('p.soft')].map((e) => e.textContent),
 	title: document.title,
 	wrong: wrong(),
 	lang: document.documentElement.lang,

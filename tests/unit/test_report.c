@@ -244,12 +244,12 @@ static char *file_read(const char *path)
 }
 
 /* The text of the page with the document, which it takes. */
-static char *page_text(struct json_object *document)
+static char *page_text(enum page_kind kind, struct json_object *document)
 {
 	char path[] = "/tmp/rlctl-report-XXXXXX", *text;
 
 	close(mkstemp(path));
-	assert_int_equal(page_save(document, path), 0);
+	assert_int_equal(page_save(kind, document, path), 0);
 	text = file_read(path);
 	unlink(path);
 	return text;
@@ -273,16 +273,18 @@ static void text_stays_text(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		struct json_object *document = json_object_new_object();
+		enum page_kind kind = i % 2 ? PAGE_INCIDENTS : PAGE_SIMULATION;
 		char wanted[256], *text;
 
-		json_put(document, "text", json_object_new_string(rows[i].text));
-		text = page_text(document);
+		json_put(document, "text", json_object_new_string(rows[i / 2].text));
+		text = page_text(kind, document);
 		snprintf(wanted, sizeof(wanted),
-			 "\n<script type=\"application/json\" id=\"data\">{\"text\":\"%s\"}"
+			 "<code>rlctl %s</code>.</p></noscript>\n"
+			 "<script type=\"application/json\" id=\"data\">{\"text\":\"%s\"}"
 			 "</script>\n</body>\n</html>\n",
-			 rows[i].json);
+			 kind == PAGE_INCIDENTS ? "report" : "simulate -j", rows[i / 2].json);
 		assert_non_null(strstr(text, wanted));
 		free(text);
 	}
@@ -392,7 +394,7 @@ static void page_with_alarm(void **state)
 		packet_run(record, second);
 	assert_int_equal(record_end(record), 0);
 	json_put(document, "report", page_json(&page));
-	text = page_text(document);
+	text = page_text(PAGE_SIMULATION, document);
 	assert_non_null(strstr(text, "\"capture\":\"a&b.pcap\""));
 	assert_non_null(strstr(text, "\"comment\":\"why \\u003cb>not\\u003c/b>\""));
 	assert_null(strstr(text, "<b>not"));

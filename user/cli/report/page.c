@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The page as a file. */
+/* The pages as files. */
 #include "cli/report/page.h"
 
 #include <stdio.h>
@@ -11,10 +11,18 @@
 #include "cli/policy/save_file.h"
 
 /* clang-format off */
-static const char page_begin[] =
+static const char simulation[] =
 #include "page.html.h"
 ;
+static const char incidents[] =
+#include "incidents.html.h"
+;
 /* clang-format on */
+
+static const char *const templates[] = {
+	[PAGE_SIMULATION] = simulation,
+	[PAGE_INCIDENTS] = incidents,
+};
 
 /* Only strings of a JSON document contain a <, with which the end of the element would begin. */
 static void document_put(FILE *out, const char *json)
@@ -33,7 +41,7 @@ static void document_put(FILE *out, const char *json)
 	fputs("</script>\n</body>\n</html>\n", out);
 }
 
-int page_save(struct json_object *document, const char *path)
+int page_save(enum page_kind kind, struct json_object *document, const char *path)
 {
 	char *json = json_line(document), *text = NULL;
 	size_t size = 0;
@@ -43,7 +51,7 @@ int page_save(struct json_object *document, const char *path)
 	json_object_put(document);
 	if (!out)
 		out_of_memory();
-	fputs(page_begin, out);
+	fputs(templates[kind], out);
 	document_put(out, json);
 	free(json);
 	if (fclose(out))

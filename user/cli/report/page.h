@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One page for a browser about a simulation: page.html with page.css and page.js, in which the
- * Makefile has put them, and the JSON document that the script draws. It asks nothing of any other
- * file or server. */
+/* Pages for a browser: page.html with page.css and the scripts, in which the Makefile has put them,
+ * and the JSON document that they draw. A page asks nothing of any other file or server. */
 #pragma once
 
 #include <stdint.h>
@@ -17,10 +16,15 @@ struct page {
 	uint64_t jumps;      /* times that the policy started over */
 };
 
-/* The page also has this, beside the document of `simulate -j`: series over time, sources, alarms.
- */
+/* The page of a simulation also has this, beside the document of `simulate -j`: series over time,
+ * sources, alarms. */
 struct json_object *page_json(const struct page *page);
+
+enum page_kind {
+	PAGE_SIMULATION, /* page.js draws it */
+	PAGE_INCIDENTS,  /* incidents.js: the document of `report -j` */
+};
 
 /* Writes the page to the file, which appears as a whole or stays as it was; takes the document. 0
  * or -1; reports. */
-int page_save(struct json_object *document, const char *path);
+int page_save(enum page_kind kind, struct json_object *document, const char *path);

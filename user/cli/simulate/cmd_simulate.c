@@ -323,7 +323,7 @@ static int report_save(const struct run *run, const struct instance_stats *stats
 	if (!document)
 		return -1;
 	json_put(document, "report", page_json(&page));
-	return page_save(document, run->report);
+	return page_save(PAGE_SIMULATION, document, run->report);
 }
 
 static int results_print(const struct run *run)
