@@ -207,7 +207,7 @@ int cmd_report(const struct command *command)
 	document = incidents_json(&incidents, since_ns, until_ns);
 	incidents_clear(&incidents);
 	if (path)
-		return page_save(document, path);
+		return page_save(PAGE_INCIDENTS, document, path);
 	if (output_json) {
 		json_print(document);
 		return 0;
