@@ -179,8 +179,14 @@ test_members() {
 }
 
 test_trial() {
-	expect_fail rl B apply --try 1s "$TMP/other" && soon '.event == "trial-undone" and .device == "veth-B"'
+	local before
+	before=$(grep -c '"apply"' "$TMP/events")
+	expect_fail rl B apply --try 1s "$TMP/other" && soon '.event == "trial-undone" and .device == "veth-B" and .user == "root" and
+			.text == "not confirmed: the previous policy is in force again"' || return
+	# That of the command, and that of the policy that came back, which no command wrote.
+	eventually 5 applied_twice "$before" && sleep 1 && applied_twice "$before"
 }
+applied_twice() { is "$(grep -c '"apply"' "$TMP/events")" $(($1 + 2)); }
 
 test_fleet() {
 	local redis agent
@@ -227,6 +233,7 @@ test_past() {
 # The options leave some of it.
 test_only() {
 	local all
+	# shellcheck disable=SC2016 # of jq
 	json 'length > 3 and (map(.event) | unique) == ["drops-begin", "drops-end"]' <<<"$(past --only drops)" &&
 		json '(map(.event) | unique) == ["apply", "attach", "trial-undone"]' <<<"$(past --only changes)" &&
 		json 'map(.event) == ["set-full"]' <<<"$(past --only set-full)" && all=$(past --only drops,alarm-on) &&
@@ -268,6 +275,21 @@ kept_stop() { kill "$KEEPER" && eventually 5 gone "$KEEPER"; }
 past_lines() { rl B events -j | grep -v '"event":"\(ban-begin\|lost\)"'; } # but those that the maps show now
 soon_past() { eventually 5 past_is "$1"; }
 past_is() { past_lines | json -s "$1"; }
+
+# Whoever begins to keep the journal repeats nothing for others; a line that was cut off swallows none; a pipe or a link in the
+# place of a file holds nothing up, and what is in the other files is shown.
+test_kept_hostile() {
+	local run
+	run=$(journals) && rm -f "$run/kept" && rl B rule add 10.95.0.0/16 deny && soon '.prefix == "10.95.0.0/16"' && mkdir "$TMP/hostile" &&
+		printf '{"cut' >"$TMP/hostile/veth-B-xdp" && bg "$RLCTL" -n "$(ns B)" events --follow --keep "$TMP/hostile" -q && KEEPER=$BG_PID &&
+		eventually 5 test -e "$run/kept" && sleep 1 && rl B rule del 10.95.0.0/16 deny && soon '.text | startswith("rule removed")' && sleep 1 &&
+		is "$(grep -c '10.95.0.0' "$TMP/events")" 2 && soon_past '[.[] | select(.prefix == "10.95.0.0/16")] | length == 2' && kept_stop || return
+	rm "$TMP/hostile/veth-B-xdp.bans" && mkfifo "$TMP/hostile/veth-B-xdp.bans" && mv "$TMP/hostile/veth-B-xdp" "$TMP/moved" && ln -s "$TMP/moved" "$TMP/hostile/veth-B-xdp" &&
+		timeout 10 "$RLCTL" -n "$(ns B)" set add few 192.0.2.55 && soon '.members == ["192.0.2.55"]' && rl B set del few 192.0.2.55 &&
+		rl B events --only sets --count 2 >"$TMP/past" 2>"$TMP/said" && grep -q 'veth-B-xdp: no file: past events are left out$' "$TMP/said" &&
+		grep -q '192.0.2.55 added to set few by root' "$TMP/past" && mkdir -m 777 "$TMP/open" &&
+		has 'others may write to it' expect_status 1 rl B events --follow --keep "$TMP/open" && ln -sfn "$TMP/kept" "$run/kept"
+}
 
 # A full disk loses nothing: events go to memory, and no line is cut.
 test_kept_full() {
@@ -316,7 +338,7 @@ test_detach() {
 	since=$(date -u +%FT%T)
 	COUNT=3000 sent --src fd78::9 & # a rule that drops at the end
 	soon ".event == \"drops-begin\" and .rule == \"fd78::/32 deny\" and .time > \"$since\"" &&
-		rl B detach veth-B && soon '.event == "detach"' && told '.event == "drops-end" and .dropped.packets < 3000 and .dropped.packets != 1000'
+		rl B set add few 192.0.2.200 && rl B detach veth-B && soon '.event == "detach"' && told '.members == ["192.0.2.200"]' && told '.event == "drops-end" and .dropped.packets < 3000 and .dropped.packets != 1000'
 	local status=$?
 	wait $!
 	return "$status"
@@ -379,6 +401,7 @@ t 'the next events' test_next
 t 'the journal' test_journal
 t 'a journal that is kept' test_kept
 t 'a journal on a full disk' test_kept_full
+t 'a folder with other things' test_kept_hostile
 t 'a journal that cannot be written' test_read_only
 t 'of another namespace' test_of_other_namespace
 t 'of another device' test_of_other_device

@@ -71,8 +71,7 @@ struct event_excerpt {
 	uint32_t source_count, known_count;
 	uint32_t value_count[FEATURE_COUNT];
 	struct event_source sources[EVENT_SOURCES];
-	struct event_source
-		known[EVENT_SOURCES]; /* of these, those that were known before */
+	struct event_source known[EVENT_SOURCES]; /* of these, those that were known before */
 	struct event_value values[FEATURE_COUNT][EVENT_COMMON];
 };
 

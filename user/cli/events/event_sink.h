@@ -44,7 +44,8 @@ int events_past(const struct target *target, const struct event_filter *filter,
 /* The same as a list in the order of time, for a report: to be freed by past_clear(). */
 struct past_event {
 	struct json_object *object;
-	uint64_t time_ns;
+	int kind; /* enum event_kind, or -1 */
+	uint64_t time_ns, until_ns;
 	size_t number; /* in the order in which they were found */
 };
 
@@ -52,6 +53,8 @@ struct past {
 	struct past_event *items;
 	size_t count, room;
 	size_t journal; /* the first ones, which are of journals */
+	const struct event_filter *filter;
+	uint64_t now_ns;
 };
 
 int past_read(const struct target *target, const struct event_filter *filter, struct past *out);

@@ -18,6 +18,7 @@
 #include "kernel/instance/pins.h"
 
 #define ROUND_MS 100
+#define CALM_MS  250 /* while nothing drops */
 
 struct follower {
 	const struct target *target;
@@ -121,6 +122,7 @@ static int instances_poll(struct follower *f)
 			at = &w->next;
 			continue;
 		}
+		watched_journal_poll(w);
 		watched_drops_end(w);
 		detached_tell(w);
 		*at = w->next;
@@ -145,14 +147,19 @@ static int one_round(struct follower *f)
 }
 
 /* True on a signal, or if the reader of standard output has closed it. */
-static bool wait_ends(int signals)
+static bool wait_ends(const struct follower *f, int signals)
 {
+	int wait_ms = CALM_MS;
+
 	struct pollfd fds[] = {
 		{.fd = signals, .events = POLLIN},
 		{.fd = STDOUT_FILENO},
 	};
 
-	if (poll(fds, 2, ROUND_MS) < 0 && errno != EINTR)
+	for (const struct watched *w = f->list; w; w = w->next)
+		if (watched_is_busy(w))
+			wait_ms = ROUND_MS;
+	if (poll(fds, 2, wait_ms) < 0 && errno != EINTR)
 		return true;
 	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
 }
@@ -170,7 +177,7 @@ int events_follow(const struct target *target, const struct event_filter *filter
 		return fail("events: %s", strerror(errno));
 	do
 		ret = one_round(&f);
-	while (!ret && f.receivers.left && !wait_ends(signals));
+	while (!ret && f.receivers.left && !wait_ends(&f, signals));
 	while (f.list) {
 		struct watched *w = f.list;
 		int rc;

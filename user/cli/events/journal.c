@@ -57,6 +57,7 @@ const char *journal_ending(enum event_kind kind)
 	case EVENT_BAN_END:
 	case EVENT_SET_ADD:
 	case EVENT_SET_DEL:
+	case EVENT_LOST:
 		return JOURNAL_BANS;
 	default:
 		return "";

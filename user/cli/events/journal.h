@@ -28,7 +28,8 @@ int journal_lock(const char *pins);
 /* Is there a follower that writes it? */
 bool journal_is_followed(const char *pins);
 
-/* The ending of the file that such an event is in. */
+/* The ending of the file that such an event is in: that of bans also has the events that are lost,
+ * which are mostly bans. */
 const char *journal_ending(enum event_kind kind);
 
 /* Keeps the journals of this network namespace in a folder from now on, with what is in them. 0, or

@@ -153,7 +153,9 @@ static void text_put(const struct instance_change *change, struct event *event)
 		snprintf(event->text, EVENT_TEXT_MAX, "detached by %s", event->user);
 		break;
 	case CHANGE_TRIAL_UNDONE:
-		snprintf(event->text, EVENT_TEXT_MAX, "not confirmed");
+		snprintf(event->text, EVENT_TEXT_MAX, "not confirmed: %s",
+			 change->number ? "the limiter was detached"
+					: "the previous policy is in force again");
 		break;
 	case CHANGE_SET_FULL:
 		snprintf(event->set, sizeof(event->set), "%s", name);

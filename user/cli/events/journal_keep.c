@@ -16,11 +16,9 @@
 /* 0 or -errno: then it stays. */
 static int file_move(int from_folder, const char *from_name, int to_folder, const char *to_name)
 {
-	int from = openat(from_folder, from_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int to = from < 0 ? -1
-			  : openat(to_folder, to_name,
-				   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int ret = to < 0 ? -errno : 0;
+	int from = regular_open(from_folder, from_name, O_RDONLY);
+	int to = from < 0 ? from : regular_open(to_folder, to_name, O_WRONLY | O_APPEND | O_CREAT);
+	int ret = to < 0 ? to : 0;
 	char bytes[16384];
 	ssize_t count;
 
@@ -46,26 +44,62 @@ static int files_move(DIR *run, int kept)
 	return ret;
 }
 
+/* A line that a crash has cut off must not swallow the next one. */
+static void lines_end(DIR *kept)
+{
+	struct journal_name name;
+	struct dirent *entry;
+
+	while ((entry = readdir(kept))) {
+		char last = '\n';
+		int fd = journal_name_split(entry->d_name, &name)
+				 ? regular_open(dirfd(kept), entry->d_name, O_RDWR | O_APPEND)
+				 : -1;
+
+		if (fd < 0)
+			continue;
+		if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
+		    write(fd, "\n", 1) != 1)
+			note("events: %s: %s", entry->d_name, strerror(errno));
+		close(fd);
+	}
+}
+
+static int journals_move(const char *root, const char *folder)
+{
+	char run[JOURNAL_PATH_MAX];
+	int ret = journal_folder(root, run);
+	DIR *kept = ret ? NULL : opendir(folder), *dir = kept ? opendir(run) : NULL;
+
+	if (!ret)
+		ret = dir ? 0 : -errno;
+	if (dir) {
+		lines_end(kept);
+		ret = files_move(dir, dirfd(kept));
+		closedir(dir);
+	}
+	if (kept)
+		closedir(kept);
+	return ret;
+}
+
 int journal_keep_in(const struct target *target, const char *folder)
 {
-	char root[INSTANCE_PATH_MAX], run[JOURNAL_PATH_MAX];
-	int kept = -1, ret = pins_root(target->bpffs, false, root);
-	DIR *dir = NULL;
+	char root[INSTANCE_PATH_MAX], former[JOURNAL_PATH_MAX] = "";
+	int ret = pins_root(target->bpffs, false, root);
 
 	if (ret)
 		return ret;
-	ret = journal_keep(root, folder);
+	ret = journal_keep(root, folder, former);
+	if (!ret && *former)
+		note("events: they were kept in %s up to now: those stay there, and are not shown",
+		     former);
 	if (!ret)
-		ret = journal_folder(root, run);
-	if (!ret)
-		kept = open(folder, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (!ret)
-		dir = opendir(run);
-	if (!ret)
-		ret = kept < 0 || !dir ? -errno : files_move(dir, kept);
-	if (kept >= 0)
-		close(kept);
-	if (dir)
-		closedir(dir);
+		ret = journals_move(root, folder);
+	if (ret == -EPERM)
+		return fail(
+			"events: %s is of another user, or others may write to it: use a folder "
+			"of your own with mode 0700",
+			folder);
 	return ret ? fail("events: keeping events in %s failed: %s", folder, strerror(-ret)) : 0;
 }

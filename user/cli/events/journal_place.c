@@ -99,6 +99,19 @@ static void folders_make(const char *path)
 	mkdir(folder, FOLDER_MODE);
 }
 
+int regular_open(int folder, const char *path, int flags)
+{
+	int fd = openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
 int journal_open(const char *pins, const char *ending, int flags)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -106,12 +119,11 @@ int journal_open(const char *pins, const char *ending, int flags)
 
 	if (ret)
 		return ret;
-	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-	if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
-		return fd >= 0 ? fd : -errno;
+	fd = regular_open(AT_FDCWD, path, flags);
+	if (fd != -ENOENT || !(flags & O_CREAT))
+		return fd;
 	folders_make(path);
-	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-	return fd >= 0 ? fd : -errno;
+	return regular_open(AT_FDCWD, path, flags);
 }
 
 /* ---- the folder that is kept */
@@ -119,27 +131,54 @@ int journal_open(const char *pins, const char *ending, int flags)
 int journal_kept_open(const char *pins, const char *ending, int flags)
 {
 	char path[JOURNAL_PATH_MAX];
-	int fd, ret = journal_kept_path(pins, ending, path);
+	int ret = journal_kept_path(pins, ending, path);
+
+	return ret ? ret : regular_open(AT_FDCWD, path, flags);
+}
+
+int journal_kept_stat(const char *pins, struct stat *out)
+{
+	char path[JOURNAL_PATH_MAX];
+	int ret = journal_kept_path(pins, "", path);
 
 	if (ret)
 		return ret;
-	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-	return fd >= 0 ? fd : -errno;
+	*strrchr(path, '/') = '\0';
+	return stat(path, out) ? -errno : 0;
 }
 
-int journal_keep(const char *root, const char *folder)
+/* Whoever may write to it could put anything in the place of a journal. */
+static int folder_check(const char *folder)
+{
+	struct stat st;
+
+	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	if (stat(folder, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
+}
+
+int journal_keep(const char *root, const char *folder, char former[JOURNAL_PATH_MAX])
 {
 	char run[JOURNAL_PATH_MAX], link[JOURNAL_PATH_MAX + 8], next[JOURNAL_PATH_MAX + 16];
 	int ret = journal_folder(root, run);
+	ssize_t len;
 
+	if (!ret)
+		ret = folder_check(folder);
 	if (ret)
 		return ret;
-	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
-		return -errno;
 	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
 	mkdir(run, FOLDER_MODE);
 	snprintf(link, sizeof(link), "%s/" JOURNAL_KEPT, run);
 	snprintf(next, sizeof(next), "%s.next", link);
+	len = readlink(link, former, JOURNAL_PATH_MAX - 1);
+	former[len > 0 ? len : 0] = '\0';
+	if (!strcmp(former, folder))
+		former[0] = '\0';
 	unlink(next);
 	return symlink(folder, next) || rename(next, link) ? -errno : 0;
 }

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "kernel/instance/instance.h"
 
@@ -25,13 +26,20 @@ int journal_kept_path(const char *pins, const char *ending, char out[JOURNAL_PAT
 /* The folder of all that are pinned at `root`. 0 or -errno. */
 int journal_folder(const char *root, char out[JOURNAL_PATH_MAX]);
 
-/* Opens it, with O_CREAT after making the folders. A descriptor or -errno. */
+/* Opens a file, no link, no pipe. A descriptor or -errno; -EINVAL: it is no file. */
+int regular_open(int folder, const char *path, int flags);
+
+/* The same of a journal, with O_CREAT after making the folders. */
 int journal_open(const char *pins, const char *ending, int flags);
 /* The same in the folder that is kept; -ENOENT without one. */
 int journal_kept_open(const char *pins, const char *ending, int flags);
 
-/* From now on, `folder` is kept for this network namespace, by whichever process. 0 or -errno. */
-int journal_keep(const char *root, const char *folder);
+/* Of the folder itself. 0 or -errno. */
+int journal_kept_stat(const char *pins, struct stat *out);
+
+/* From now on, `folder` is kept for this network namespace, by whichever process. 0 or -errno;
+ * -EPERM: others may write to it. *former: of another folder that was kept up to now, or "". */
+int journal_keep(const char *root, const char *folder, char former[JOURNAL_PATH_MAX]);
 
 /* A file of a journal: "eth0-xdp.bans.old" is the former one of "eth0-xdp.bans", of "eth0-xdp".
  * False: it is no such file. */

@@ -22,14 +22,15 @@ struct reading {
 	void *arg;
 };
 
-/* Opens it for lines_read(). NULL: it is not there, or errno says why it cannot be read. */
-static FILE *file_open(int folder, const char *name)
+/* Opens it for lines_read(). NULL: it is not there, or *error says why it cannot be read. */
+static FILE *file_open(int folder, const char *name, int *error)
 {
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = regular_open(folder, name, O_RDONLY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
 	if (fd >= 0 && !file)
 		close(fd);
+	*error = fd < 0 && fd != -ENOENT ? fd : 0;
 	return file;
 }
 
@@ -67,40 +68,49 @@ static bool is_same_file(FILE *a, FILE *b)
 	return a && b && !fstat(fileno(a), &x) && !fstat(fileno(b), &y) && x.st_ino == y.st_ino;
 }
 
-/* The former file first, unless the other one became it just now. */
-static int files_read(const struct reading *r, int folder, const char *name)
+static void unread_note(const char *path, const char *name, int error)
 {
-	FILE *file = file_open(folder, name), *former;
-	char old[NAME_MAX + 8];
+	note("%s%s%s: %s: past events are left out%s", path, *name ? "/" : "", name,
+	     error == -EINVAL || error == -ELOOP ? "no file" : strerror(-error),
+	     error == -EACCES || error == -EPERM ? "; run as root to see them" : "");
+}
 
-	if (!file && errno != ENOENT)
-		return -errno;
+/* The former file first, unless the other one became it just now. */
+static void files_read(const struct reading *r, const char *path, int folder, const char *name)
+{
+	char old[NAME_MAX + 8];
+	int error, former_error;
+	FILE *file = file_open(folder, name, &error), *former;
+
+	if (error)
+		unread_note(path, name, error);
 	snprintf(old, sizeof(old), "%s" JOURNAL_OLD, name);
-	former = file_open(folder, old);
+	former = file_open(folder, old, &former_error);
+	if (former_error)
+		unread_note(path, old, former_error);
 	if (former && is_same_file(former, file))
 		fclose(former);
 	else if (former)
 		lines_read(r, former);
 	if (file)
 		lines_read(r, file);
-	return 0;
 }
 
-static int folder_read(const struct reading *r, const char *path)
+static void folder_read(const struct reading *r, const char *path)
 {
 	DIR *dir = opendir(path);
 	struct journal_name name;
 	struct dirent *entry;
-	int ret = dir ? 0 : -errno;
 
+	if (!dir && errno != ENOENT)
+		unread_note(path, "", -errno);
 	/* Where a journal has just taken its turn, only the former file is there. */
-	while (!ret && dir && (entry = readdir(dir)))
+	while (dir && (entry = readdir(dir)))
 		if (journal_name_split(entry->d_name, &name) && is_wanted(r->target, name.pins) &&
 		    (!name.is_old || faccessat(dirfd(dir), name.current, F_OK, 0)))
-			ret = files_read(r, dirfd(dir), name.current);
+			files_read(r, path, dirfd(dir), name.current);
 	if (dir)
 		closedir(dir);
-	return ret == -ENOENT ? 0 : ret;
 }
 
 int journal_read(const struct target *target, void (*visit)(struct json_object *event, void *arg),
@@ -112,14 +122,10 @@ int journal_read(const struct target *target, void (*visit)(struct json_object *
 
 	if (ret)
 		return ret;
-	ret = journal_folder(root, path);
+	if (journal_folder(root, path))
+		return 0;
 	snprintf(kept, sizeof(kept), "%s/" JOURNAL_KEPT, path);
-	if (!ret)
-		ret = folder_read(&r, kept);
-	if (!ret)
-		ret = folder_read(&r, path);
-	if (ret)
-		note("%s: %s: past events are left out; run as root to see them", path,
-		     strerror(-ret));
+	folder_read(&r, kept);
+	folder_read(&r, path);
 	return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* An event is in the place that its writer could write to, so both are read. */
 #include "cli/events/journal_tail.h"
 
 #include <fcntl.h>
@@ -6,77 +7,107 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/events/event_input.h"
 #include "cli/events/event_sink.h"
-#include "cli/events/journal.h"
 #include "cli/events/journal_place.h"
 
-static const char *const endings[JOURNAL_TAILS] = {"", JOURNAL_BANS};
+static const struct {
+	int (*open)(const char *pins, const char *ending, int flags);
+	const char *ending;
+} tails[JOURNAL_TAILS] = {
+	{journal_kept_open, ""},
+	{journal_kept_open, JOURNAL_BANS},
+	{journal_open, ""},
+	{journal_open, JOURNAL_BANS},
+};
 
-static int file_open(const char *pins, const char *ending)
+/* Has another folder been kept since the last call? */
+static bool kept_changes(struct journal_tail *tail, const char *pins)
 {
-	int fd = journal_kept_open(pins, ending, O_RDONLY);
+	struct stat st = {0};
+	bool changes;
 
-	return fd >= 0 ? fd : journal_open(pins, ending, O_RDONLY);
+	if (journal_kept_stat(pins, &st))
+		st = (struct stat){0};
+	changes = st.st_ino != tail->kept_ino || st.st_dev != tail->kept_dev;
+	tail->kept_ino = st.st_ino;
+	tail->kept_dev = st.st_dev;
+	return changes;
 }
 
-void journal_tail_open(struct journal_tail *tail, const char *pins)
+void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t since_ns)
 {
+	kept_changes(tail, pins);
+	tail->last_ns = since_ns ? since_ns : clock_ns(CLOCK_REALTIME);
 	for (int i = 0; i < JOURNAL_TAILS; i++) {
-		tail->fd[i] = file_open(pins, endings[i]);
-		if (tail->fd[i] >= 0)
-			lseek(tail->fd[i], 0, SEEK_END);
+		struct journal_tail_file *file = &tail->file[i];
+
+		file->fd = tails[i].open(pins, tails[i].ending, O_RDONLY);
+		file->since_ns = since_ns;
+		if (file->fd >= 0 && !since_ns)
+			lseek(file->fd, 0, SEEK_END);
 	}
 }
 
 void journal_tail_close(struct journal_tail *tail)
 {
 	for (int i = 0; i < JOURNAL_TAILS; i++) {
-		if (tail->fd[i] >= 0)
-			close(tail->fd[i]);
-		tail->fd[i] = -1;
+		if (tail->file[i].fd >= 0)
+			close(tail->file[i].fd);
+		tail->file[i].fd = -1;
 	}
 }
 
-static int line_visit(const char *line, journal_line_fn visit, void *arg)
+static int line_visit(struct journal_tail *tail, const struct journal_tail_file *file,
+		      const char *line, journal_line_fn visit, void *arg)
 {
 	struct json_object *event = json_tokener_parse(line);
+	uint64_t time_ns;
 	int ret = 0;
 
-	if (event && json_object_is_type(event, json_type_object))
+	if (time_parse(event_member(event, "time"), &time_ns))
+		time_ns = 0;
+	if (json_object_is_type(event, json_type_object) && time_ns >= file->since_ns) {
+		tail->last_ns = time_ns;
 		ret = visit(line, event, arg);
+	}
 	json_object_put(event);
 	return ret;
 }
 
 /* Whole lines only; the rest of one is read again. */
-static int lines_read(int fd, journal_line_fn visit, void *arg)
+static int lines_read(struct journal_tail *tail, struct journal_tail_file *file,
+		      journal_line_fn visit, void *arg)
 {
 	char text[2 * EVENT_JSON_MAX];
 	ssize_t count;
 	int ret = 0;
 
-	while (!ret && (count = read(fd, text, sizeof(text))) > 0) {
+	while (!ret && (count = read(file->fd, text, sizeof(text))) > 0) {
 		char *line = text, *end;
 
 		while (!ret && (end = memchr(line, '\n', (size_t)(text + count - line)))) {
 			*end = '\0';
-			ret = line_visit(line, visit, arg);
+			ret = line_visit(tail, file, line, visit, arg);
 			line = end + 1;
 		}
 		if (line == text && count == sizeof(text))
 			continue; /* no event is so long */
 		if (line < text + count)
-			lseek(fd, line - (text + count), SEEK_CUR);
+			lseek(file->fd, line - (text + count), SEEK_CUR);
 		if (line == text)
 			break;
 	}
+	file->since_ns = 0;
 	return ret;
 }
 
 /* The file that has the name now, if it is another one; else -1. */
-static int next_open(const char *pins, const char *ending, int before)
+static int next_open(int number, const char *pins, int before)
 {
-	int fd = file_open(pins, ending);
+	int fd = tails[number].open(pins, tails[number].ending, O_RDONLY);
 	struct stat now, then;
 
 	if (fd < 0 || before < 0)
@@ -88,22 +119,28 @@ static int next_open(const char *pins, const char *ending, int before)
 	return -1;
 }
 
+/* A file that takes its turn is read from its beginning; one of another folder also has what was in
+ * the former place. */
 int journal_tail_poll(struct journal_tail *tail, const char *pins, journal_line_fn visit, void *arg)
 {
+	bool moved = kept_changes(tail, pins);
 	int ret = 0;
 
 	for (int i = 0; !ret && i < JOURNAL_TAILS; i++) {
-		int next = next_open(pins, endings[i], tail->fd[i]);
+		struct journal_tail_file *file = &tail->file[i];
+		int next = next_open(i, pins, file->fd);
 
-		if (tail->fd[i] >= 0)
-			ret = lines_read(tail->fd[i], visit, arg);
+		if (file->fd >= 0)
+			ret = lines_read(tail, file, visit, arg);
 		if (next < 0)
 			continue;
-		if (tail->fd[i] >= 0)
-			close(tail->fd[i]);
-		tail->fd[i] = next;
+		if (file->fd >= 0)
+			close(file->fd);
+		file->fd = next;
+		file->since_ns =
+			moved && tails[i].open == journal_kept_open ? tail->last_ns + 1 : 0;
 		if (!ret)
-			ret = lines_read(next, visit, arg);
+			ret = lines_read(tail, file, visit, arg);
 	}
 	return ret;
 }

@@ -33,7 +33,15 @@ static uint64_t time_of(struct json_object *object, const char *key)
 	return time_parse(event_member(object, key), &ns) ? 0 : ns;
 }
 
-static void past_add(struct past *past, struct json_object *object)
+static struct past_event past_event_of(struct json_object *object)
+{
+	return (struct past_event){.object = object,
+				   .kind = event_kind_of(object),
+				   .time_ns = time_of(object, "time"),
+				   .until_ns = time_of(object, "until")};
+}
+
+static void past_add(struct past *past, struct past_event event)
 {
 	if (past->count == past->room) {
 		past->room = past->room ? 2 * past->room : 256;
@@ -41,14 +49,21 @@ static void past_add(struct past *past, struct json_object *object)
 		if (!past->items)
 			out_of_memory();
 	}
-	past->items[past->count] = (struct past_event){
-		.object = object, .time_ns = time_of(object, "time"), .number = past->count};
-	past->count++;
+	event.number = past->count;
+	past->items[past->count++] = event;
 }
 
 static void journal_event(struct json_object *object, void *arg)
 {
-	past_add(arg, json_object_get(object));
+	struct past_event event = past_event_of(object);
+	struct past *past = arg;
+
+	/* One that bans are compared with stays until then. */
+	if (event_filter_takes(past->filter, object, event.time_ns) ||
+	    event.until_ns > past->now_ns) {
+		json_object_get(object);
+		past_add(past, event);
+	}
 }
 
 static bool same_text(struct json_object *a, struct json_object *b, const char *key)
@@ -56,23 +71,24 @@ static bool same_text(struct json_object *a, struct json_object *b, const char *
 	return !strcmp(event_member(a, key), event_member(b, key));
 }
 
-static bool same_time(struct json_object *a, struct json_object *b, const char *key)
+static bool is_near(uint64_t x, uint64_t y)
 {
-	uint64_t x = time_of(a, key), y = time_of(b, key);
-
 	return (x > y ? x - y : y - x) <= SAME_NS;
 }
 
 /* Does a journal have it? Of a ban the end tells, else the time. */
-static bool is_known(const struct past *past, struct json_object *object)
+static bool is_known(const struct past *past, const struct past_event *event)
 {
 	for (size_t i = 0; i < past->journal; i++) {
-		struct json_object *other = past->items[i].object;
+		const struct past_event *other = &past->items[i];
 
-		if (same_text(object, other, "event") && same_text(object, other, "device") &&
-		    same_text(object, other, "hook") && same_text(object, other, "key") &&
-		    same_text(object, other, "alarm") &&
-		    same_time(object, other, *event_member(object, "until") ? "until" : "time"))
+		if (event->kind == other->kind &&
+		    (event->until_ns ? is_near(event->until_ns, other->until_ns)
+				     : is_near(event->time_ns, other->time_ns)) &&
+		    same_text(event->object, other->object, "device") &&
+		    same_text(event->object, other->object, "hook") &&
+		    same_text(event->object, other->object, "key") &&
+		    same_text(event->object, other->object, "alarm"))
 			return true;
 	}
 	return false;
@@ -80,12 +96,12 @@ static bool is_known(const struct past *past, struct json_object *object)
 
 static void event_add(struct past *past, const struct event *event)
 {
-	struct json_object *object = event_json(event);
+	struct past_event one = past_event_of(event_json(event));
 
-	if (is_known(past, object))
-		json_object_put(object);
+	if (is_known(past, &one))
+		json_object_put(one.object);
 	else
-		past_add(past, object);
+		past_add(past, one);
 }
 
 /* ---- what the maps tell */
@@ -186,7 +202,9 @@ static int visit(struct instance *instance, void *arg)
 
 	attach_add(past, instance);
 	alarms_add(past, instance);
-	return bans_add(past, instance);
+	return past->filter->kinds & (1u << EVENT_BAN_BEGIN | 1u << EVENT_LOST)
+		       ? bans_add(past, instance)
+		       : 0;
 }
 
 /* ---- */
@@ -208,6 +226,12 @@ void past_clear(struct past *past)
 	*past = (struct past){0};
 }
 
+/* A follower that was killed as it moved a journal has left both. */
+static bool is_same(const struct past_event *a, const struct past_event *b)
+{
+	return a->time_ns == b->time_ns && json_object_equal(a->object, b->object);
+}
+
 static void past_filter(struct past *past, const struct event_filter *filter)
 {
 	size_t count = 0, skipped;
@@ -215,7 +239,8 @@ static void past_filter(struct past *past, const struct event_filter *filter)
 	for (size_t i = 0; i < past->count; i++) {
 		struct past_event *item = &past->items[i];
 
-		if (event_filter_takes(filter, item->object, item->time_ns))
+		if (event_filter_takes(filter, item->object, item->time_ns) &&
+		    !(count && is_same(&past->items[count - 1], item)))
 			past->items[count++] = *item;
 		else
 			json_object_put(item->object);
@@ -231,7 +256,7 @@ int past_read(const struct target *target, const struct event_filter *filter, st
 {
 	int ret;
 
-	*out = (struct past){0};
+	*out = (struct past){.filter = filter, .now_ns = clock_ns(CLOCK_REALTIME)};
 	ret = journal_read(target, journal_event, out);
 	out->journal = out->count;
 	if (!ret)

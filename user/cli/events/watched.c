@@ -7,14 +7,16 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "base/units.h"
+#include "cli/events/event_filter.h"
 #include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
 
-#define COMMAND_NS (500 * NS_PER_MS) /* until a command has written what it did */
+#define COMMAND_NS (2 * NS_PER_SECOND) /* until a command has written what it did */
+#define AHEAD_NS \
+	(10 * NS_PER_SECOND) /* a line before the event is seen: large policies take time */
 
 uint64_t realtime_of(uint64_t monotonic_ns)
 {
@@ -172,7 +174,7 @@ void watched_alarms_changed(struct watched *w)
 struct pending *watched_command_event(struct watched *w, enum event_kind kind)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	bool written = now_ns - w->written_ns[kind] < COMMAND_NS;
+	bool written = w->written_ns[kind] && now_ns - w->written_ns[kind] < AHEAD_NS;
 	struct pending *pending = written ? NULL : watched_event(w, kind);
 
 	w->written_ns[kind] = 0;
@@ -195,23 +197,19 @@ static void written_note(struct watched *w, enum event_kind kind)
 	w->written_ns[kind] = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Those that nobody sees but the command, or not as well. */
+/* Those that nobody sees but the command, or not as well. Only commands name a user: other lines
+ * are of followers. */
 static int written_tell(const char *line, struct json_object *object, void *arg)
 {
 	static const enum event_kind kinds[] = {EVENT_APPLY, EVENT_TRIAL_UNDONE, EVENT_SET_ADD,
 						EVENT_SET_DEL};
-	const char *word = event_member(object, "event");
+	int kind = *event_member(object, "user") ? event_kind_of(object) : -1;
 	struct watched *w = arg;
-	uint64_t time_ns;
 
-	if (time_parse(event_member(object, "time"), &time_ns) || time_ns < w->opened_ns)
-		return 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (strcmp(word, event_words[kinds[i]]) != 0)
+		if (kind != (int)kinds[i])
 			continue;
 		written_note(w, kinds[i]);
-		if (!quota_take(&w->quota, kinds[i], clock_ns(CLOCK_MONOTONIC)))
-			return 0;
 		return line_tell(w, line, object);
 	}
 	return 0;

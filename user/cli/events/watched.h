@@ -111,8 +111,8 @@ struct watched {
 	int trial_fd;   /* its record, or -1 */
 	int journal_fd; /* its lock; < 0: another process writes it */
 	struct journal_tail tail;
-	uint64_t opened_ns;                    /* CLOCK_REALTIME: what was written before is past */
-	uint64_t written_ns[EVENT_KIND_COUNT]; /* CLOCK_MONOTONIC: when a command last did */
+	uint64_t written_ns[EVENT_KIND_COUNT]; /* CLOCK_MONOTONIC: a command has, ahead of the event
+						*/
 	struct watch *watch;
 	uint32_t watch_reasons;
 	uint64_t watch_until_ns, watch_next_ns;
@@ -194,6 +194,8 @@ void watched_samples_close(struct watched *w);
  * that `is_new`, attached just now: they are reported in the next round. Silent. */
 int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
 		 struct watched **out);
+/* Is there something that has to be seen soon? */
+bool watched_is_busy(const struct watched *w);
 /* Reports what waits, and frees it. */
 int watched_close(struct watched *w);
 

@@ -41,8 +41,7 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, bool i
 		is_new && clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
 	w->trial_fd = -1;
 	w->journal_fd = journal_lock(path);
-	w->opened_ns = clock_ns(CLOCK_REALTIME);
-	journal_tail_open(&w->tail, path);
+	journal_tail_open(&w->tail, path, is_new ? w->instance.info.since_ns : 0);
 	ret = watched_poll(w); /* what is there is known */
 	if (ret) {
 		watched_close(w);
@@ -51,6 +50,12 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, bool i
 	w->waits = false;
 	*out = w;
 	return 0;
+}
+
+bool watched_is_busy(const struct watched *w)
+{
+	return w->drops.count || w->drops.malformed.onset.seen || w->alarms_near ||
+	       w->queue_count || w->bans.in_force;
 }
 
 int watched_close(struct watched *w)

@@ -219,7 +219,8 @@ int trial_end(struct trial *trial, bool keep)
 		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
 						      .path = trial->path,
 						      .device = trial->device,
-						      .hook = trial->hook});
+						      .hook = trial->hook,
+						      .number = trial->kind == TRIAL_LIMITER});
 	/* After the decision is recorded. */
 	if (trial->kind == TRIAL_LIMITER && ret == TRIAL_UNDONE)
 		instance_teardown(trial->path, device_now(trial, name), trial->hook);

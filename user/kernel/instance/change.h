@@ -15,9 +15,9 @@
 enum change_kind {
 	CHANGE_ATTACHED, /* number: rules of its policy */
 	CHANGE_DETACHED,
-	CHANGE_POLICY, /* from, to: the whole policies, or their rules of one prefix */
-	CHANGE_TRIAL_UNDONE,
-	CHANGE_SET_ADD, /* number: members that were added; name, members */
+	CHANGE_POLICY,       /* from, to: the whole policies, or their rules of one prefix */
+	CHANGE_TRIAL_UNDONE, /* number: 1 if the limiter itself was on trial */
+	CHANGE_SET_ADD,      /* number: members that were added; name, members */
 	CHANGE_SET_DEL,
 	CHANGE_SET_FULL, /* number: members that were refused */
 	CHANGE_FLEET_JOINED,
