@@ -34,7 +34,7 @@ int journal_open(const char *pins, const char *ending, int flags);
 /* The same in the folder that is kept; -ENOENT without one. */
 int journal_kept_open(const char *pins, const char *ending, int flags);
 
-/* Of the folder itself. 0 or -errno. */
+/* stat() of the folder itself. 0 or -errno. */
 int journal_kept_stat(const char *pins, struct stat *out);
 
 /* From now on, `folder` is kept for this network namespace, by whichever process. 0 or -errno;
