@@ -53,9 +53,9 @@ PLAYS = {
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME, **WEB, **DNS},
          [forged(NEW, 53), heavy("any limit", 27015), heavy("any tcp syn", 443, TCP, SYN), heavy("any tcp dport 22", 22, TCP, SYN),
           pinged("any icmp"), coming_from(None, "198.51.100.9")]),
-    "rlctl-policy.5: Every source may send 1000 packets per second to the services of this machine, a trusted one any number;":
+    "rlctl-policy.5: Every source may send 1000 packets per second beside its connections, a trusted one any number;":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("203.0.113.7")},
-         [forged(NEW, 27015), heavy("any dport", 53)]),
+         [forged(NEW, 27015), heavy("any limit", 53)]),
     "rlctl-policy.5: With":
         (REPLIES, [heavy("any dport", 53), coming_from("192.0.2.0/24", "192.0.2.9", TCP), coming_from(None, "192.0.2.7")]),
     "rlctl-policy.5: With the members 203.0.113.0/24 and 198.51.100.7 in":
@@ -64,10 +64,10 @@ PLAYS = {
         ({**REPLIES, **upstream(1024), **DNS}, [heavy("any udp dport 53", 53)]),
     "rlctl.8: Rules":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS},
-         [forged(NEW, 27015), heavy("any dport", 27015), heavy("any tcp syn", 443, TCP, SYN), coming_from(None, "198.51.100.9")]),
-    "rlctl.8: Limit every source to 1000 packets per second to the services of this machine, and all unknown sources":
+         [forged(NEW, 27015), heavy("any limit", 27015), heavy("any tcp syn", 443, TCP, SYN), coming_from(None, "198.51.100.9")]),
+    "rlctl.8: The same by hand: limit every source to 1000 packets per second beside its connections, each connection to a million, and":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("192.0.2.7")},
-         [forged(NEW, 53), heavy("any dport", 27015)]),
+         [forged(NEW, 53), heavy("any limit", 27015)]),
     "guide.md: Proof of source":
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
          [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
@@ -125,8 +125,8 @@ NEEDED = (
     ("README.md: Protect a device", "without a device line", rf"^rule {NEW}.*", "", "players"),
     ("README.md: Protect a device", "a limit that spares nothing", " over drop unless established", "", "download"),
     ("README.md: Protect a device", "a limit that spares nothing", " over drop unless established", "", "answers of the upstream"),
-    ("rlctl-policy.5: Every source may send 1000 packets per second to the services of this machine, a trusted one any number;",
-     "any limit without ports", " dport 1-32767", "", "download"),
+    ("rlctl-policy.5: Every source may send 1000 packets per second beside its connections, a trusted one any number;",
+     "a limit that spares nothing", " over drop unless established", "", "download"),
     ("rlctl-policy.5: A DNS server.", "without new-source", rf"^rule {NEW}.*", "", "resolvers"),
     ("rlctl-policy.5: A DNS server.", "without a rule for the upstream", "^rule 192.0.2.1 .*", "", "answers of the upstream"),
 )
