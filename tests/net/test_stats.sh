@@ -146,6 +146,14 @@ test_watch_height() {
 		is "$(sed -n 9p <<<"$text" | sed 's/^[0-9]*//')" ' more lines: make the terminal higher, or add --sort dropped'
 }
 
+# A botnet has a name: the prefix that bears most of what is dropped, as in top.
+test_prefix() {
+	local text
+	echo 'rule any limit 1/hour burst 1' | rl B apply --yes - && { flood A --seconds 12 --rate 20000 --src 100.64.0.0/22 >&2 & } &&
+		text=$(terminal 100 40 'dropped/s' '\x03' stats --watch) && wait $! && echo "$text" && is "$(head -n 1 <<<"$text")" 'veth-B xdp' &&
+		grep -qE '^100\.64\.0\.0/2[234]: .*sources.*, [0-9.]+k dropped/s$' <<<"$text" && ! has 100.64 rl B stats 2>/dev/null
+}
+
 # One that has read what it wanted.
 test_reader_gone() {
 	(sleep 0.2 && exec "$RLCTL" -n "$(ns B)" stats 2>"$TMP/said") | true
@@ -166,3 +174,4 @@ t 'as wide as the terminal' test_width
 t 'status as wide as the terminal' test_status_width
 t 'watched, the first line stays' test_watch_height
 t 'nobody reads any more' test_reader_gone
+t 'the prefix of a botnet' test_prefix

@@ -441,12 +441,17 @@ static void header_print(const struct instance *instance, const struct reading *
 	line_print(&line);
 }
 
+void stats_head_print(const struct instance *instance, const struct instance_stats *stats,
+		      const struct instance_stats *before)
+{
+	header_print(instance, &(struct reading){.now = stats, .before = before});
+}
+
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns)
 {
 	const struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
 
-	header_print(instance, &reading);
 	tables_print(instance, &reading);
 	pressure_print(&reading);
 }

@@ -23,6 +23,9 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 
 /* Tables of totals, reasons and rules. If `before`, read `elapsed_ns` earlier, is not NULL, also
  * prints rates per second. */
+/* The line above: device and hook. */
+void stats_head_print(const struct instance *instance, const struct instance_stats *stats,
+		      const struct instance_stats *before);
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns);
 

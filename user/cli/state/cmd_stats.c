@@ -17,6 +17,7 @@
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
 #include "cli/terminal.h"
+#include "cli/top/crowds.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
@@ -79,7 +80,8 @@ static const struct reading *reading_find(const struct readings *readings,
 /* How to print readings. */
 struct style {
 	enum stats_order order;
-	bool watch; /* with rates */
+	bool watch;            /* with rates */
+	struct crowds *crowds; /* on a terminal that is watched, else NULL */
 	const struct since *since;
 };
 
@@ -114,7 +116,19 @@ static void print_since(const struct reading *reading)
 		wait_print(text, reading->since_ns);
 		printf("in the last %s:\n", text);
 	}
+	stats_head_print(&reading->instance, &reading->stats, &nothing);
 	stats_print(&reading->instance, &reading->stats, &nothing, reading->since_ns);
+}
+
+static void print_now(const struct reading *reading, const struct reading *earlier,
+		      const struct style *style)
+{
+	const struct instance_stats *before = style->watch ? &earlier->stats : NULL;
+
+	stats_head_print(&reading->instance, &reading->stats, before);
+	if (style->crowds)
+		crowds_print(style->crowds, &reading->instance);
+	stats_print(&reading->instance, &reading->stats, before, reading->at_ns - earlier->at_ns);
 }
 
 /* With --watch, also prints rates, zero for an instance without an earlier reading. */
@@ -132,9 +146,7 @@ static void print_text(const struct readings *now, const struct readings *before
 		if (style->since)
 			print_since(reading);
 		else
-			stats_print(&reading->instance, &reading->stats,
-				    style->watch ? &earlier->stats : NULL,
-				    reading->at_ns - earlier->at_ns);
+			print_now(reading, earlier, style);
 	}
 }
 
@@ -292,6 +304,8 @@ static int frame(const struct target *target, const struct style *style, struct 
 	struct readings now = {0};
 	int rc = instance_for_each(target, visit, &now);
 
+	for (size_t i = 0; style->crowds && i < now.count; i++)
+		crowds_add(style->crowds, &now.items[i].instance);
 	if (!rc && now.count) {
 		frame_print(&now, before, style);
 		rc = output_flush();
@@ -301,25 +315,31 @@ static int frame(const struct target *target, const struct style *style, struct 
 	return rc;
 }
 
-/* Waits until the next frame is due. True on a signal. */
-static bool wait_until(const sigset_t *signals, uint64_t due_ns)
+/* Waits until the next frame is due, and takes samples. True on a signal. */
+static bool wait_until(const sigset_t *signals, uint64_t due_ns, struct crowds *crowds)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	uint64_t left = due_ns > now ? due_ns - now : 0;
-	struct timespec rest = {
-		.tv_sec = (time_t)(left / NS_PER_SECOND),
-		.tv_nsec = (long)(left % NS_PER_SECOND),
-	};
+	for (;;) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t left = due_ns > now ? due_ns - now : 0;
+		uint64_t wait = crowds && left > CROWDS_DRAIN_NS ? CROWDS_DRAIN_NS : left;
+		struct timespec rest = {
+			.tv_sec = (time_t)(wait / NS_PER_SECOND),
+			.tv_nsec = (long)(wait % NS_PER_SECOND),
+		};
 
-	while (sigtimedwait(signals, NULL, &rest) < 0)
-		if (errno != EINTR)
+		if (sigtimedwait(signals, NULL, &rest) >= 0)
+			return true;
+		if (crowds)
+			crowds_drain(crowds);
+		if (errno != EINTR && wait == left)
 			return false;
-	return true;
+	}
 }
 
 /* Ends on a signal, and when no instance is left. */
-static int stats_watch(const struct target *target, const struct style *style, uint32_t seconds)
+static int stats_watch(const struct target *target, struct style *style, uint32_t seconds)
 {
+	struct crowds crowds = {0};
 	struct readings last = {0};
 	uint64_t due = clock_ns(CLOCK_MONOTONIC);
 	bool seen = false;
@@ -330,13 +350,16 @@ static int stats_watch(const struct target *target, const struct style *style, u
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+	style->crowds = !output_json && isatty(STDOUT_FILENO) ? &crowds : NULL;
 	do {
 		rc = frame(target, style, &last);
 		if (rc || !last.count)
 			break;
 		seen = true;
 		due += seconds * NS_PER_SECOND;
-	} while (!wait_until(&signals, due));
+	} while (!wait_until(&signals, due, style->crowds));
+	crowds_clear(&crowds);
+	style->crowds = NULL;
 	if (!rc && !last.count && seen)
 		note("no longer attached");
 	else if (!rc && !seen)

@@ -87,7 +87,7 @@ struct run {
 static int run_opened(const struct command *command, struct run *run, struct instance *instance)
 {
 	struct top top;
-	int ret = top_open(instance, run->rate, run->by, &top);
+	int ret = top_open(instance, run->rate, run->by, false, &top);
 
 	if (!ret && run->once && run->last && privileges_drop()) {
 		top_close(&top);

@@ -86,10 +86,12 @@ static int slice_begin(struct top *top, unsigned int slice)
 	return ret ? ret : rules_read(top, slice);
 }
 
-int top_open(struct instance *instance, uint32_t rate, enum top_by by, struct top *out)
+int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quiet, struct top *out)
 {
-	const struct watch_options options = {
-		.reasons = (1u << RL_REASON_COUNT) - 1, .rate = rate, .counter_id = RL_WATCH_ANY};
+	const struct watch_options options = {.reasons = (1u << RL_REASON_COUNT) - 1,
+					      .rate = rate,
+					      .counter_id = RL_WATCH_ANY,
+					      .quiet = quiet};
 	int ret;
 
 	*out = (struct top){.instance = instance, .by = by};

@@ -90,8 +90,8 @@ struct top {
 	struct top_filter filter[TOP_BYS]; /* of rules: never set */
 };
 
-/* `by` is the first view. */
-int top_open(struct instance *instance, uint32_t rate, enum top_by by, struct top *out);
+/* `by` is the first view; `quiet` as in watch_options. */
+int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quiet, struct top *out);
 void top_close(struct top *top);
 
 /* Processes the available samples. 0, or -ENODEV if the instance is gone. */

@@ -249,6 +249,7 @@ const struct verb all_verbs[] = {
 		     cmd_stats),
 		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(SINCE) |
 			   OPTION_BIT(SORT) | OPTION_BIT(PROMETHEUS) | OPTION_BIT(RULES),
+		.uses = PRIVILEGE_BIT(BPF),
 		.device = DEVICE_MAY,
 		.many = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook", NULL}},
