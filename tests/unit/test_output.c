@@ -370,20 +370,6 @@ static void key_test(void **state)
 	assert_string_equal(text, row->text);
 }
 
-#define SINGLE_TESTS 7
-static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
-			       ARRAY_SIZE(carets) + ARRAY_SIZE(keys) + SINGLE_TESTS];
-static size_t test_count;
-
-static void add(const char *name, void (*run)(void **state), const void *row)
-{
-	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
-}
-
-#define ADD_ROWS(rows, run)                           \
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
-	add((rows)[i].name, run, &(rows)[i])
-
 /* ---- lines where there is little room */
 
 #define RULE_WORDS "any udp dport 27015-27030 limit 600/second burst 1200"
@@ -418,6 +404,21 @@ static void fit_test(void **state)
 	assert_string_equal(line.text, row->text);
 	assert_true(strlen(line.text) <= row->width);
 }
+
+#define SINGLE_TESTS 7
+static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
+			       ARRAY_SIZE(carets) + ARRAY_SIZE(keys) + ARRAY_SIZE(fits) +
+			       SINGLE_TESTS];
+static size_t test_count;
+
+static void add(const char *name, void (*run)(void **state), const void *row)
+{
+	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
+}
+
+#define ADD_ROWS(rows, run)                           \
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
+	add((rows)[i].name, run, &(rows)[i])
 
 int main(void)
 {
