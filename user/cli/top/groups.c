@@ -69,5 +69,7 @@ struct top_group group_prefix(const struct talkers *talkers, const struct top_fi
 		if (prefix_contains(found.addr, found.len, at->addr) &&
 		    filter_selects(filter, at->addr))
 			group_add(&group, at, verdict);
-	return group.rare.sources < SOURCES_LEAST ? (struct top_group){0} : group;
+	if (group.rare.sources < SOURCES_LEAST)
+		return (struct top_group){0};
+	return group;
 }
