@@ -240,6 +240,7 @@ test_only() {
 		json --argjson all "$all" '. == $all[-2:]' <<<"$(past --only drops,alarm-on --count 2)" &&
 		json --argjson all "$all" '. == ($all | map(select(.time >= $all[2].time)))' \
 			<<<"$(past --only drops,alarm-on --since "$(jq -r '.[2].time' <<<"$all")")" &&
+		json --argjson all "$all" '. == $all' <<<"$(past --only drops,alarm-on --since "$(date -d '-1 hour' '+%F %T')")" &&
 		json 'map(.event) | . == ["lost"] or . == []' <<<"$(past --since 1ms)" && json 'length > 1000' <<<"$(past --since 1h)" || return
 	has "use drops, alarms" expect_status 2 rl B events --only drop && has 'such as 2h' expect_status 2 rl B events --since yesterday &&
 		has 'about the past' expect_status 2 rl B events --follow --since 1h && has 'add --follow' expect_status 2 rl B events --keep /tmp &&

@@ -23,7 +23,7 @@ fresh() { NOW=$(date +%s) && : >"$(journal)"; }
 reported() { rl B report -j "$@" | jq -c "$FILTER"; }
 
 test_none() {
-	fresh && is "$(rl B report -j | jq -c '.incidents, .smaller')" '[]
+	fresh && has 'no follower runs' rl B report -j && is "$(rl B report -j -q | jq -c '.incidents, .smaller')" '[]
 {"incidents":0,"packets":0}' && rl B report | grep -q '^no attack is on record since 20'
 }
 

@@ -66,6 +66,10 @@ if capable true 2>/dev/null; then
 2 atach lo => unknown verb 'atach' (did you mean attach?)
 2 deny 192.0.2.1 => unknown verb 'deny': write \`rlctl ban ADDRESS\`
 2 unblock 192.0.2.1 => unknown verb 'unblock': write \`rlctl unban ADDRESS\`
+2 ban 192.0.2.1 2h => ban: '2h' is a time: write \`for 2h\`
+2 info => unknown verb 'info' (\`rlctl help\` lists the verbs)
+2 undoo => unknown verb 'undoo' (did you mean undo?)
+2 events --since 25:00 => invalid --since '25:00': use a duration such as 2h, or a time such as 21:00, '2026-11-24 21:00:00' or 2026-11-24T21:00:00Z
 2 why 192.0.2.1 => unknown verb 'why': write \`rlctl explain ADDRESS [MATCH]\`
 2 rollback => unknown verb 'rollback': write \`rlctl undo\`
 2 stop => unknown verb 'stop': write \`rlctl detach DEV\`

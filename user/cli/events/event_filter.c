@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/events/event_filter.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/message.h"
@@ -58,17 +61,49 @@ static int only_read(const char *words, uint32_t *out)
 	}
 }
 
+/* Local time, as `events` prints it, or that of a day or within the last one. */
+static int local_parse(const char *word, uint64_t now_ns, uint64_t *out_ns)
+{
+	static const char *const forms[] = {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d",
+					    "%H:%M:%S", "%H:%M"};
+	time_t now = (time_t)(now_ns / NS_PER_SECOND), then;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		bool is_clock = forms[i][1] == 'H';
+		struct tm tm = {0};
+		const char *end;
+
+		if (is_clock)
+			localtime_r(&now, &tm);
+		tm.tm_sec = 0;
+		end = strptime(word, forms[i], &tm);
+		if (!end || (*end && *end != '.') || strspn(end, ".0123456789") != strlen(end))
+			continue;
+		tm.tm_isdst = -1;
+		then = mktime(&tm);
+		if (is_clock && then > now) {
+			tm.tm_mday--;
+			then = mktime(&tm);
+		}
+		if (then < 0)
+			continue;
+		*out_ns = (uint64_t)then * NS_PER_SECOND;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 int since_get(const struct command *command, uint64_t *out_ns)
 {
 	const char *word = command->arguments[OPTION_SINCE];
 	uint64_t now_ns = clock_ns(CLOCK_REALTIME), ago_ns;
 
 	*out_ns = 0;
-	if (!word || !time_parse(word, out_ns))
+	if (!word || !time_parse(word, out_ns) || !local_parse(word, now_ns, out_ns))
 		return 0;
 	if (duration_parse(word, &ago_ns))
 		return wrong("invalid --since '%s': use a duration such as 2h, or a time such as "
-			     "2026-11-24T21:00:00Z",
+			     "21:00, '2026-11-24 21:00:00' or 2026-11-24T21:00:00Z",
 			     word);
 	*out_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
 	return 0;

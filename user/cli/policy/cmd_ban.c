@@ -77,6 +77,9 @@ int cmd_ban(const struct command *command)
 			return wrong("ban: invalid time '%s': use for example 30m, 1h or 2d",
 				     duration);
 	}
+	if (addresses > 1 && !duration_parse(command->words[addresses - 1], &ns))
+		return wrong("ban: '%s' is a time: write `for %s`", command->words[addresses - 1],
+			     command->words[addresses - 1]);
 	if (!addresses)
 		return wrong("ban: missing address: `rlctl ban ADDRESS for %s`", duration);
 	for (int i = 0; !rc && i < addresses; i++)

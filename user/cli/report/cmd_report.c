@@ -12,9 +12,11 @@
 #include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
+#include "cli/events/journal.h"
 #include "cli/output/output.h"
 #include "cli/report/incidents.h"
 #include "cli/report/page.h"
+#include "kernel/instance/open.h"
 
 #define SINCE_DEFAULT_NS NS_PER_DAY
 
@@ -175,6 +177,25 @@ static void report_print(struct json_object *document)
 
 /* ---- */
 
+static int followed_find(struct instance *instance, void *arg)
+{
+	bool *followed = arg;
+
+	*followed = *followed || journal_is_followed(instance->path);
+	return 0;
+}
+
+/* Then what is not on record may have been all the same. */
+static void unfollowed_note(const struct target *target)
+{
+	bool followed = false;
+
+	if (!instance_for_each(target, followed_find, &followed) && !followed)
+		note("report: no follower runs, so that drops and alarms of now are not on record: "
+		     "run `systemctl enable --now rlctl-events`, or `rlctl events --follow --keep "
+		     "DIR`");
+}
+
 static int journal_incidents(const struct command *command, struct incidents *out)
 {
 	const struct event_filter all = {.kinds = ~0u, .count = UINT32_MAX};
@@ -204,6 +225,7 @@ int cmd_report(const struct command *command)
 		incidents_clear(&incidents);
 		return ret;
 	}
+	unfollowed_note(&command->target);
 	document = incidents_json(&incidents, since_ns, until_ns);
 	incidents_clear(&incidents);
 	if (path)

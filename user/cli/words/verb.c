@@ -98,6 +98,21 @@ static const char *intent_find(const char *word)
 	return NULL;
 }
 
+/* A verb that takes something away is meant by a slip of one letter at most. */
+static bool may_be_meant(const struct verb *verb, const char *name, const char *word)
+{
+	static const char *const take[] = {"detach",     "undo",    "unban",     "rule del",
+					   "rule flush", "set del", "set flush", "source forgive"};
+	struct hint near = {.word = word};
+
+	for (size_t i = 0; i < sizeof(take) / sizeof(take[0]); i++)
+		if (!strcmp(verb->name, take[i])) {
+			hint_offer(&near, name);
+			return near.best && near.distance <= 1;
+		}
+	return !verb->hidden;
+}
+
 int verb_unknown(char *const *words, int count)
 {
 	const char *instead = intent_find(words[0]);
@@ -110,8 +125,9 @@ int verb_unknown(char *const *words, int count)
 
 		if (verb_begins(verb, words[0]))
 			return family_unknown(words, count);
-		if (!verb->hidden)
-			hint_offer(&hint, second ? second + 1 : verb->name);
+		second = second ? second + 1 : verb->name;
+		if (may_be_meant(verb, second, words[0]))
+			hint_offer(&hint, second);
 		if (hint.best != before)
 			best = verb;
 	}
