@@ -117,6 +117,7 @@ int event_filter_read(const struct command *command, struct event_filter *out)
 	out->kinds = ~0u;
 	if (!ret && only)
 		ret = only_read(only, &out->kinds);
+	out->proven = out->kinds;
 	if (!ret)
 		ret = option_number(command, OPTION_PACKETS, UINT32_MAX - 1, UINT32_MAX,
 				    &out->count);

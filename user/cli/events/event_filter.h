@@ -10,6 +10,7 @@
 struct event_filter {
 	uint64_t since_ns; /* CLOCK_REALTIME; 0: all */
 	uint32_t kinds;    /* a bit each */
+	uint32_t proven;   /* those for which the maps of the kernel are looked at as well */
 	uint32_t count;    /* the last ones, or the next; UINT32_MAX: all */
 };
 _Static_assert(EVENT_KIND_COUNT <= 32, "event_filter.kinds");

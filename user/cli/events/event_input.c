@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/events/event_program.h"
 #include "cli/output/output.h"
 
@@ -22,6 +23,13 @@ const char *event_member(json_object *event, const char *name)
 	if (!json_object_object_get_ex(event, name, &value))
 		return "";
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+uint64_t event_time_of(json_object *event, const char *name)
+{
+	uint64_t ns;
+
+	return time_parse(event_member(event, name), &ns) ? 0 : ns;
 }
 
 /* NAME=VALUE, of at most VALUE_MAX bytes, in one line. */

@@ -2,11 +2,15 @@
 /* The form in which a program gets an event: its standard input and its environment. */
 #pragma once
 
+#include <stdint.h>
+
 struct event_user;
 struct json_object;
 
 /* The text of a member, "" without one; valid as long as `event`, which may be NULL. */
 const char *event_member(struct json_object *event, const char *name);
+/* Its time in nanoseconds since 1970; 0 without one. */
+uint64_t event_time_of(struct json_object *event, const char *name);
 
 /* PATH, LANG, the user's HOME, USER and LOGNAME; RLCTL_EVENT, RLCTL_DEVICE and RLCTL_TEXT of the
  * event; and the variables of this process that begin with EVENT_, which configure programs. */

@@ -27,16 +27,19 @@ static void put_text(struct json_object *object, const char *key, const char *te
 		json_put_text(object, key, text);
 }
 
-static void put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
+void event_time_put(struct json_object *object, const char *key, uint64_t realtime_ns)
 {
 	char text[EVENT_TIME_MAX];
 
+	if (!realtime_ns) {
+		json_object_object_add(object, key, NULL);
+		return;
+	}
 	event_time_print(text, realtime_ns);
 	json_put_text(object, key, text);
 }
 
-/* With three digits behind the point. */
-static struct json_object *json_share(double share)
+struct json_object *share_json(double share)
 {
 	char text[16];
 
@@ -55,7 +58,7 @@ static struct json_object *json_source(const struct event_source *source)
 	json_put_text(object, "address", text);
 	if (source->rate)
 		json_put_number(object, "rate", source->rate);
-	json_put(object, "share", json_share(source->share));
+	json_put(object, "share", share_json(source->share));
 	return object;
 }
 
@@ -119,7 +122,7 @@ static struct json_object *json_values(const struct event_excerpt *excerpt,
 		struct json_object *object = json_object_new_object();
 
 		json_put(object, "value", json_value(feature, excerpt->values[feature][i].value));
-		json_put(object, "share", json_share(excerpt->values[feature][i].share));
+		json_put(object, "share", share_json(excerpt->values[feature][i].share));
 		json_append(array, object);
 	}
 	return array;
@@ -181,7 +184,7 @@ struct json_object *event_json(const struct event *event)
 {
 	struct json_object *object = json_object_new_object();
 
-	put_time(object, "time", event->time_ns);
+	event_time_put(object, "time", event->time_ns);
 	put_text(object, "event", event_words[event->kind]);
 	put_text(object, "device", event->device);
 	put_text(object, "hook", hook_name(event->hook));
@@ -195,9 +198,9 @@ struct json_object *event_json(const struct event *event)
 	if (event->kind == EVENT_SET_ADD || event->kind == EVENT_SET_DEL)
 		put_members(object, event);
 	if (event->until_ns)
-		put_time(object, "until", event->until_ns);
+		event_time_put(object, "until", event->until_ns);
 	if (event->last_ns)
-		put_time(object, "last", event->last_ns);
+		event_time_put(object, "last", event->last_ns);
 	if (event->has_rate)
 		json_put(object, "rate", json_rate(event));
 	if (event->has_dropped)

@@ -15,6 +15,12 @@ struct json_object *event_json(const struct event *event);
 #define EVENT_TIME_MAX 32
 void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
 
+/* The same as a member; null for 0. */
+void event_time_put(struct json_object *object, const char *key, uint64_t realtime_ns);
+
+/* 0 to 1, with three digits behind the point. */
+struct json_object *share_json(double share);
+
 /* A line with time, device and text, and indented ones with the heaviest sources and what is common
  * to the packets. The object may come from a file: members of another type are left out, and
  * everything is escaped. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "cli/events/event_input.h"
 #include "cli/events/event_sink.h"
 #include "cli/events/journal_place.h"
@@ -64,11 +63,9 @@ static int line_visit(struct journal_tail *tail, const struct journal_tail_file 
 		      const char *line, journal_line_fn visit, void *arg)
 {
 	struct json_object *event = json_tokener_parse(line);
-	uint64_t time_ns;
+	uint64_t time_ns = event_time_of(event, "time");
 	int ret = 0;
 
-	if (time_parse(event_member(event, "time"), &time_ns))
-		time_ns = 0;
 	if (json_object_is_type(event, json_type_object) && time_ns >= file->since_ns) {
 		tail->last_ns = time_ns;
 		ret = visit(line, event, arg);

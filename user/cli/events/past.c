@@ -26,19 +26,12 @@
 
 /* ---- the list */
 
-static uint64_t time_of(struct json_object *object, const char *key)
-{
-	uint64_t ns;
-
-	return time_parse(event_member(object, key), &ns) ? 0 : ns;
-}
-
 static struct past_event past_event_of(struct json_object *object)
 {
 	return (struct past_event){.object = object,
 				   .kind = event_kind_of(object),
-				   .time_ns = time_of(object, "time"),
-				   .until_ns = time_of(object, "until")};
+				   .time_ns = event_time_of(object, "time"),
+				   .until_ns = event_time_of(object, "until")};
 }
 
 static void past_add(struct past *past, struct past_event event)
@@ -202,7 +195,7 @@ static int visit(struct instance *instance, void *arg)
 
 	attach_add(past, instance);
 	alarms_add(past, instance);
-	return past->filter->kinds & (1u << EVENT_BAN_BEGIN | 1u << EVENT_LOST)
+	return past->filter->proven & (1u << EVENT_BAN_BEGIN | 1u << EVENT_LOST)
 		       ? bans_add(past, instance)
 		       : 0;
 }

@@ -198,7 +198,9 @@ static void unfollowed_note(const struct target *target)
 
 static int journal_incidents(const struct command *command, struct incidents *out)
 {
-	const struct event_filter all = {.kinds = ~0u, .count = UINT32_MAX};
+	/* Bans in force may have begun at any time. */
+	const struct event_filter all = {
+		.kinds = ~0u, .proven = 1u << EVENT_ALARM_ON, .count = UINT32_MAX};
 	struct past past;
 	int ret = past_read(&command->target, &all, &past);
 

@@ -29,14 +29,6 @@ static struct rl_amount amount_of(struct json_object *event, const char *key)
 		.bytes = json_object_get_uint64(member(amount, "bytes", json_type_int))};
 }
 
-/* 0: there is none. */
-static uint64_t time_of(struct json_object *event, const char *key)
-{
-	uint64_t ns;
-
-	return time_parse(event_member(event, key), &ns) ? 0 : ns;
-}
-
 /* ---- lists */
 
 static void *one_more(void *items, size_t count, size_t size)
@@ -210,7 +202,7 @@ static void drops_end(struct incident *incident, struct incident_word *word,
 {
 	struct rl_amount dropped = amount_of(event, "dropped");
 	struct json_object *common = member(event, "common", json_type_object);
-	uint64_t last_ns = time_of(event, "last");
+	uint64_t last_ns = event_time_of(event, "last");
 	double packets = (double)dropped.packets;
 
 	last_ns = last_ns ? last_ns : time_ns;

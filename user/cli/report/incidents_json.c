@@ -7,26 +7,14 @@
 #include "cli/output/output.h"
 #include "cli/report/incidents.h"
 
-static void put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
-{
-	char text[EVENT_TIME_MAX];
-
-	if (!realtime_ns) {
-		json_object_object_add(object, key, NULL);
-		return;
-	}
-	event_time_print(text, realtime_ns);
-	json_put_text(object, key, text);
-}
-
 static struct json_object *json_word(const struct incident_word *word)
 {
 	static const char *const keys[] = {"rule", "reason", "alarm"};
 	struct json_object *object = json_object_new_object();
 
 	json_put_text(object, keys[word->kind], word->text);
-	put_time(object, "begin", word->begin_ns);
-	put_time(object, "end", word->end_ns);
+	event_time_put(object, "begin", word->begin_ns);
+	event_time_put(object, "end", word->end_ns);
 	json_put_number(object, "times", word->times);
 	if (word->kind == WORD_OF_ALARM)
 		return object;
@@ -72,8 +60,8 @@ static struct json_object *json_spans(const struct incident *incident,
 
 		json_put_text(object, "of", alarm ? "alarm" : "rule");
 		json_put_number(object, "index", numbers[span->word]);
-		put_time(object, "begin", span->begin_ns);
-		put_time(object, "end", span->end_ns);
+		event_time_put(object, "begin", span->begin_ns);
+		event_time_put(object, "end", span->end_ns);
 		json_append(array, object);
 	}
 	return array;
@@ -86,15 +74,6 @@ static int heavier(const void *a, const void *b)
 	return x->packets < y->packets   ? 1
 	       : x->packets > y->packets ? -1
 					 : strcmp(x->text, y->text);
-}
-
-/* "1.00" is read as 1: three digits behind the point. */
-static struct json_object *json_share(double share)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%.3g", share > 1 ? 1 : share);
-	return json_object_new_double_s(share, text);
 }
 
 /* Those with a share of `least`; packets of each too, unless it is a value. */
@@ -116,7 +95,7 @@ static struct json_object *json_values(const struct incident_values *values, con
 		json_put_text(object, key, value->text);
 		if (!strcmp(key, "address"))
 			json_put_number(object, "packets", (uint64_t)(value->packets + 0.5));
-		json_put(object, "share", json_share(share));
+		json_put(object, "share", share_json(share > 1 ? 1 : share));
 		json_append(array, object);
 	}
 	return array;
@@ -144,8 +123,8 @@ static struct json_object *json_incident(const struct incident *incident, uint64
 
 	json_put_text(object, "device", incident->device);
 	json_put_text(object, "hook", incident->hook);
-	put_time(object, "begin", incident->begin_ns);
-	put_time(object, "end", incident->end_ns);
+	event_time_put(object, "begin", incident->begin_ns);
+	event_time_put(object, "end", incident->end_ns);
 	snprintf(seconds, sizeof(seconds), "%.3f",
 		 (double)(end_ns - incident->begin_ns) / (double)NS_PER_SECOND);
 	json_put(object, "seconds", json_object_new_double_s(atof(seconds), seconds));
@@ -211,8 +190,8 @@ struct json_object *incidents_json(struct incidents *incidents, uint64_t since_n
 		left_out++;
 		packets += incident->dropped.packets;
 	}
-	put_time(document, "since", since_ns);
-	put_time(document, "until", until_ns);
+	event_time_put(document, "since", since_ns);
+	event_time_put(document, "until", until_ns);
 	json_put(document, "incidents", array);
 	json_put_number(smaller, "incidents", left_out);
 	json_put_number(smaller, "packets", packets);
