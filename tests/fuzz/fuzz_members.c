@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "base/units.h"
-#include "policy/member_file.h"
-#include "policy/member_line.h"
+#include "policy/sets/member_file.h"
+#include "policy/sets/member_line.h"
 
 #define NOW      (1790000000ull * NS_PER_SECOND)
 #define LIST_MAX 200

@@ -10,9 +10,9 @@
 #include "base/services.h"
 #include "base/units.h"
 #include "compile/compile.h"
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 static const struct policy_context contexts[] = {
 	{.mtu = 1500},

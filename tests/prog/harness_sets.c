@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "harness.h"
 #include "kernel/sets/sets.h"
-#include "policy/member.h"
+#include "policy/sets/member.h"
 
 #define MEMBERS_MAX 256 /* of one list */
 

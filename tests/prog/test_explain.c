@@ -11,7 +11,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/state/source.h"
-#include "policy/explain.h"
+#include "policy/packets/explain.h"
 
 #define RUNS    90
 #define PACKETS 60

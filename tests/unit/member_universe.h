@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "policy/member.h"
+#include "policy/sets/member.h"
 
 #define UNIVERSE 4000
 #define AROUND   160 /* of these, around one another */

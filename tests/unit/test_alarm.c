@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "policy/alarm.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 #include "policy_helpers.h"
 
 #define LONGEST "a23456789012345678901234567890x" /* 31 */

@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "compile_helpers.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 #include "policy_helpers.h"
 #include "rows.h"
 #include "turns.h"

@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "compile_helpers.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 #include "policy_helpers.h"
 
 /* The policy compiled for a kernel that has these sets, by number; "" for a free number. */

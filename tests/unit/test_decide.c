@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "policy/decide.h"
-#include "policy/level.h"
+#include "policy/packets/decide.h"
+#include "policy/packets/level.h"
 #include "policy/while.h"
 #include "policy_helpers.h"
 #include "turns.h"

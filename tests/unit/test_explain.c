@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "policy/explain.h"
+#include "policy/packets/explain.h"
 #include "policy_helpers.h"
 
 #define SETS           "set a\nset c\n"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 #include "policy_helpers.h"
 #include "random.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/member_file.h"
-#include "policy/member_line.h"
+#include "policy/sets/member_file.h"
+#include "policy/sets/member_line.h"
 #include "rows.h"
 
 #define NOW (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "policy/member_state.h"
+#include "policy/sets/member_state.h"
 #include "rows.h"
 
 #define NOW   (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */

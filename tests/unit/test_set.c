@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 #include "policy_helpers.h"
 
 #define LONGEST  "a23456789012345678901234567890x" /* 31 */

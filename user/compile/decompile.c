@@ -6,7 +6,7 @@
 #include "compile/compile.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 {

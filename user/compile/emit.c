@@ -11,8 +11,8 @@
 #include "compile/numbers.h"
 #include "policy/field.h"
 #include "policy/policy.h"
-#include "policy/pset.h"
-#include "policy/set.h"
+#include "policy/packets/pset.h"
+#include "policy/sets/set.h"
 
 bool is_link_local_prefix(const struct rule *rule)
 {

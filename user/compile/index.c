@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 /* The numbers of one rule on the axis. */
 struct span {

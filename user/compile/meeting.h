@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "policy/policy.h"
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 /* A packet, and limits that it meets: one more than RL_GROUP_MAX. */
 struct meeting {

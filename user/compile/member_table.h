@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "policy/member.h"
+#include "policy/sets/member.h"
 #include "rlctl_abi.h"
 
 /* read: -ENOENT: there is no such page. write: makes the page if there is none. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 /* ---- numbers */
 

@@ -7,10 +7,10 @@
 
 #include "algorithm/key_parts.h"
 #include "base/units.h"
-#include "policy/everybody.h"
+#include "policy/lint/everybody.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/proof.h"
+#include "policy/lint/proof.h"
 
 #define HOME_LEN4 128 /* one IPv4 source, mapped */
 #define HOME_LEN6 64  /* one IPv6 source */

@@ -7,7 +7,7 @@
 #include "policy/alarm.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 struct damage {
 	struct parser p;

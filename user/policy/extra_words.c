@@ -14,7 +14,7 @@
 #include "policy/filter.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 /* ---- flags */
 

@@ -2,7 +2,7 @@
 /* A whole policy as text. */
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 void policy_lines(const struct policy *policy, const struct policy_context *ctx,
 		  policy_line_fn tell, void *arg)

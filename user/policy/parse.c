@@ -10,7 +10,7 @@
 #include "policy/names.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define LINE_MAX_BYTES             4096
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel/instance/instance.h"
-#include "policy/member.h"
+#include "policy/sets/member.h"
 #include "policy/policy.h"
 
 /* The policy in force; read again if it changed. */

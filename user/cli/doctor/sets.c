@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/doctor/doctor.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define FULL_PERCENT 90
 #define SLACK_NS     (60 * NS_PER_SECOND) /* of a file that comes as it is expected */

@@ -15,7 +15,7 @@
 #include "cli/events/journal_place.h"
 #include "cli/output/output.h"
 #include "kernel/instance/change.h"
-#include "policy/member.h"
+#include "policy/sets/member.h"
 #include "watch/event.h"
 
 static const enum event_kind kinds[] = {

@@ -14,7 +14,7 @@
 #include "cli/output/output.h"
 #include "cli/terminal.h"
 #include "kernel/device/device_carries.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 /* The effect of the change on the session that it affects most. */
 struct harm {

@@ -4,7 +4,7 @@
 
 #include "cli/guard/ssh_sessions.h"
 #include "cli/policy/verdict.h"
-#include "policy/level.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
 
 /* The guard of one command. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 #define ENVIRONMENT_MAX (1u << 20)
 #define ABOVE_MAX       64 /* processes */

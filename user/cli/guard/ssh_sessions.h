@@ -4,7 +4,7 @@
 
 #include <net/if.h>
 
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 struct ssh_session {
 	struct flow flow;

@@ -17,9 +17,9 @@
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
-#include "policy/member.h"
+#include "policy/sets/member.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define BAN_USUAL "1h"
 

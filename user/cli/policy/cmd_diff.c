@@ -13,7 +13,7 @@
 #include "kernel/policy/policy_write.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 /* With -j, the arrays of the document; else NULL. */
 struct diff {

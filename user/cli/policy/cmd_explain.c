@@ -22,8 +22,8 @@
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_live.h"
 #include "kernel/state/source.h"
-#include "policy/explain.h"
-#include "policy/level.h"
+#include "policy/packets/explain.h"
+#include "policy/packets/level.h"
 #include "policy/names.h"
 
 #define LENGTH_DEFAULT 64

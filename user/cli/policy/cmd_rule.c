@@ -27,10 +27,10 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
-#include "policy/everybody.h"
+#include "policy/lint/everybody.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 /* ---- words ---- */
 

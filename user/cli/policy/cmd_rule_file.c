@@ -17,7 +17,7 @@
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 struct change {
 	const struct command *command;

@@ -15,12 +15,12 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_live.h"
-#include "policy/decide.h"
-#include "policy/level.h"
+#include "policy/packets/decide.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
-#include "policy/probe.h"
-#include "policy/proof.h"
-#include "policy/set.h"
+#include "policy/packets/probe.h"
+#include "policy/lint/proof.h"
+#include "policy/sets/set.h"
 
 #define REACHED_MAX 128
 #define WHY_MAX     480

@@ -16,7 +16,7 @@
 #include "kernel/policy/policy_read.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #ifndef RLCTL_POLICIES
 #define RLCTL_POLICIES "/etc/rlctl"

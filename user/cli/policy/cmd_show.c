@@ -9,7 +9,7 @@
 #include "kernel/policy/policy_read.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 static void line_put(const char *line, void *arg)
 {

@@ -8,7 +8,7 @@
 #include "cli/sets/set_parts.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 bool is_plain_deny(const struct rule *rule)
 {

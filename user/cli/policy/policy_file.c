@@ -22,7 +22,7 @@
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
 #include "kernel/sets/set_load.h"
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 #include "policy/policy.h"
 
 #define MEM_MAJOR    1 /* of the kernel's devices.txt */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/proof.h"
-#include "policy/pset.h"
+#include "policy/lint/proof.h"
+#include "policy/packets/pset.h"
 #include "policy/while.h"
 
 static uint64_t packets_a_day(const struct rl_limit *limit)

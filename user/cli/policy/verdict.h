@@ -2,8 +2,8 @@
 /* The effect of a policy on an SSH session. Pure. */
 #pragma once
 
-#include "policy/decide.h"
-#include "policy/level.h"
+#include "policy/packets/decide.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
 
 #define GUARD_PACKETS 10   /* per second: with less, a session is unusable */

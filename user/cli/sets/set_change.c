@@ -12,7 +12,7 @@
 
 #include "base/message.h"
 #include "cli/output/output.h"
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 /* ---- begin */
 

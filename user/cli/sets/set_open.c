@@ -14,7 +14,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/set_load.h"
 #include "policy/named.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define NAMES_MAX 400 /* bytes of names in a message */
 

@@ -10,7 +10,7 @@
 #include "cli/guard/guard.h"
 #include "cli/sets/set_open.h"
 #include "compile/member_table.h"
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 /* ---- set_input.c: addresses for a set, of a command line */
 

@@ -16,7 +16,7 @@
 #include "kernel/instance/open.h"
 #include "kernel/state/source.h"
 #include "policy/names.h"
-#include "policy/proof.h"
+#include "policy/lint/proof.h"
 
 #define SECONDS_MAX 60u
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 /* Whether packets of the flow, from another machine to this one, may pass the device: the flow's
  * destination, or the way back to its source, belongs to the device or to one on top of it (bridge,

@@ -5,7 +5,7 @@
 #include <net/if.h>
 #include <stdint.h>
 
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 #define TUNNELS_MAX 32 /* of which packets are looked for */
 

@@ -33,7 +33,7 @@
 #include "kernel/state/alarm_maps.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define BATCH 4096u
 

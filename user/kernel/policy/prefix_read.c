@@ -19,7 +19,7 @@
 #include "kernel/policy/comments.h"
 #include "kernel/sets/sets.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define READ_RETRIES 100
 

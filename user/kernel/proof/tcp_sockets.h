@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 /* The flow is that of received packets: its destination is the socket's own address. */
 typedef void (*tcp_socket_fn)(const struct flow *flow, uint32_t inode, void *arg);

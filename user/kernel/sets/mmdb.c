@@ -17,7 +17,7 @@
 
 #include <maxminddb.h>
 
-#include "policy/member_line.h"
+#include "policy/sets/member_line.h"
 
 #define ANSWERS 4096 /* records whose answer is remembered: many networks share one */
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/file_link.h"
 #include "base/units.h"
-#include "policy/member_file.h"
+#include "policy/sets/member_file.h"
 
 #define TRIES         5
 #define DATABASE_SIZE (1ull << 30)

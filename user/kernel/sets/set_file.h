@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 #include "rlctl_abi.h"
 
 /* ---- set_file.c: reads a file as a whole, and says whether it has changed since */

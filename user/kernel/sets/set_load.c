@@ -13,7 +13,7 @@
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/set_file.h"
-#include "policy/member_file.h"
+#include "policy/sets/member_file.h"
 
 int sets_words_read(const struct instance *instance, struct rl_set_words out[RL_SETS_MAX])
 {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernel/sets/sets.h"
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 enum set_load_when {
 	SET_LOAD_NOW,     /* the user says so */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel/sets/sets.h"
-#include "policy/member_state.h"
+#include "policy/sets/member_state.h"
 
 #define SET_TAG_MAX 64
 

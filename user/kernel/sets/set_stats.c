@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "policy/member.h"
+#include "policy/sets/member.h"
 
 struct count {
 	uint32_t members[RL_SETS_MAX][2];

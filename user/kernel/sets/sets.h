@@ -5,7 +5,7 @@
 #include "compile/compiled.h"
 #include "compile/member_table.h"
 #include "kernel/instance/instance.h"
-#include "policy/level.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
 
 /* ---- with a policy: policy_write.c, replace.c, trial.c */

@@ -21,7 +21,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
-#include "policy/explain.h"
+#include "policy/packets/explain.h"
 
 /* As bpf/limit/key.h computes it. */
 struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)

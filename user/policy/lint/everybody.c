@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "policy/everybody.h"
+#include "policy/lint/everybody.h"
 
 #include <stdio.h>
 
 #include "algorithm/key_parts.h"
-#include "policy/lint_limit.h"
-#include "policy/pset.h"
+#include "policy/lint/lint_limit.h"
+#include "policy/packets/pset.h"
 
 void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
 		   void *arg)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "policy/field.h"
-#include "policy/level.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 #include "policy/while.h"
 
 /* The packet. A field that is not in `stated` may have any value. */

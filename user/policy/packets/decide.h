@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "policy/asked.h"
+#include "policy/packets/asked.h"
 #include "policy/policy.h"
 
 /* Appends to *out the rules that decide on at least one of the packets, in the order in which a

@@ -7,18 +7,18 @@
  * packets of which the boxes cannot tell enough.
  */
 
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "policy/box.h"
+#include "policy/packets/box.h"
 #include "policy/field.h"
-#include "policy/level.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
-#include "policy/pset_boxes.h"
+#include "policy/packets/pset_boxes.h"
 
 #define STEPS_RULE (1u << 18) /* about 10 ms; real policies need a few hundred */
 #define STEPS_ALL  (1u << 23)

@@ -2,8 +2,8 @@
 /* The text of a file of addresses: which format each line has, and of which set its members are.
  * It is gone through twice: first for the names of sets that have members, then for the members.
  */
-#include "policy/member_file.h"
-#include "policy/member_line.h"
+#include "policy/sets/member_file.h"
+#include "policy/sets/member_line.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define NAME_SIZE 64 /* of a set of nft or ipset, cut off */
 

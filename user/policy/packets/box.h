@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 /* Two bits of a packet for each condition that is neither a number nor a flag (payload, filter): it
  * holds, or its `not` does. A packet of which the condition cannot be known has neither. */

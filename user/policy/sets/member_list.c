@@ -2,7 +2,7 @@
 /* Members that were read, bounded: where there are many more than may be, duplicates are looked
  * for, and if that does not help, the rest is not kept.
  */
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

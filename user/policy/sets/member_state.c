@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Members that were saved: model to text and back. */
-#include "policy/member_state.h"
+#include "policy/sets/member_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/member_line.h"
+#include "policy/sets/member_line.h"
 #include "policy/named.h"
 
 struct reading {

@@ -3,14 +3,14 @@
  * that answer what is over them. Which of them make no sense together is an error, which are
  * dangerous a warning.
  */
-#include "policy/proof.h"
+#include "policy/lint/proof.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
 #include "policy/names.h"
 #include "policy/parser.h"
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 static bool states(const struct match *match, enum rl_match_flag flag)
 {

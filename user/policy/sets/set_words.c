@@ -9,7 +9,7 @@
 #include "policy/named.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define NOT_GIVEN 255 /* a length: the default is that of the source, which may follow */
 

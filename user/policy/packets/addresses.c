@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "policy/addresses.h"
+#include "policy/packets/addresses.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walks the rules as bpf/rlctl.bpf.c: policy_decide() does, and keeps what each said. */
-#include "policy/explain.h"
+#include "policy/packets/explain.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "algorithm/key_parts.h"
 #include "base/units.h"
-#include "policy/level.h"
+#include "policy/packets/level.h"
 #include "policy/names.h"
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };

@@ -2,7 +2,7 @@
 /* The search for a packet outside of all boxes cuts a box at the borders of one other box after the
  * other.
  */
-#include "policy/box.h"
+#include "policy/packets/box.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * in its way.
  */
 
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 #include "policy/field.h"
-#include "policy/lint_limit.h"
-#include "policy/lint_range.h"
-#include "policy/pset.h"
+#include "policy/lint/lint_limit.h"
+#include "policy/lint/lint_range.h"
+#include "policy/packets/pset.h"
 #include "policy/policy.h"
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #define QUESTIONS_MAX 100000 /* after so many nothing more is found */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A member of a set: text and model. */
-#include "policy/member.h"
+#include "policy/sets/member.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 /* Larger files have something else in them than so many members. */
 #define MEMBER_FILE_SIZE(max) ((1ull << 20) + 256ull * (max))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sets of a policy: model to text, and which rules name them. */
-#include "policy/set.h"
+#include "policy/sets/set.h"
 
 #include <errno.h>
 #include <string.h>

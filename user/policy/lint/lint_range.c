@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "policy/lint_range.h"
+#include "policy/lint/lint_range.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/member.h"
+#include "policy/sets/member.h"
 
 #define MEMBER_LIFE_NONE  UINT64_MAX /* for ever, whatever the set's timeout */
 #define MEMBER_BAD_MAX    5          /* lines that are named */

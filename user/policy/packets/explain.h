@@ -5,7 +5,7 @@
 #pragma once
 
 #include "policy/policy.h"
-#include "policy/probe.h"
+#include "policy/packets/probe.h"
 
 /* The packet's key under a limit. */
 struct limit_look {

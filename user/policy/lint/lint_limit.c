@@ -3,7 +3,7 @@
  * against forged sources.
  */
 
-#include "policy/lint_limit.h"
+#include "policy/lint/lint_limit.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,11 +12,11 @@
 
 #include "algorithm/key_parts.h"
 #include "base/units.h"
-#include "policy/decide.h"
+#include "policy/packets/decide.h"
 #include "policy/names.h"
-#include "policy/pset.h"
+#include "policy/packets/pset.h"
 #include "policy/parser.h"
-#include "policy/proof.h"
+#include "policy/lint/proof.h"
 #include "policy/while.h"
 
 bool is_shadow(const struct rule *rule)

@@ -2,7 +2,7 @@
 /* A line with an address, as in a list (member_file.h) and in what was saved (member_state.h). */
 #pragma once
 
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 
 /* One line: ADDRESS[/LEN] or FIRST-LAST, and what may be behind it; without its newline. `now_ns`:
  * CLOCK_REALTIME, for `until`. 1: it has a member (or one whose time is

@@ -2,8 +2,8 @@
 /* The packets of one lookup address that a rule matches, as boxes. Pure. */
 #pragma once
 
-#include "policy/asked.h"
-#include "policy/box.h"
+#include "policy/packets/asked.h"
+#include "policy/packets/box.h"
 #include "policy/policy.h"
 
 /* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From words to the packet, and match by match why one does not hold. */
-#include "policy/probe.h"
+#include "policy/packets/probe.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "policy/field.h"
 #include "policy/names.h"
-#include "policy/proof.h"
-#include "policy/pset.h"
+#include "policy/lint/proof.h"
+#include "policy/packets/pset.h"
 
 #define BOTH_PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
 

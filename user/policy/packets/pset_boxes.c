@@ -2,15 +2,15 @@
 /* A rule's boxes are the product of what it accepts in each field. A rule with more than BOXES_MAX
  * (two long lists of ports) has fewer and larger ones instead.
  */
-#include "policy/pset_boxes.h"
+#include "policy/packets/pset_boxes.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/level.h"
-#include "policy/pset.h"
+#include "policy/packets/level.h"
+#include "policy/packets/pset.h"
 #include "policy/while.h"
 
 #define BOXES_MAX 64

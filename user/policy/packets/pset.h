@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "policy/addresses.h"
+#include "policy/packets/addresses.h"
 #include "policy/policy.h"
 
 /* Each in an order in which the matches of a rule are few ranges. */

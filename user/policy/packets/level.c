@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "policy/level.h"
+#include "policy/packets/level.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/member_line.h"
+#include "policy/sets/member_line.h"
 
 #define WORD_SIZE 64
 

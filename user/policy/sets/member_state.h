@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "policy/member_list.h"
+#include "policy/sets/member_list.h"
 #include "rlctl_abi.h"
 
 struct member_state_set {
