@@ -295,11 +295,14 @@ test_kept_hostile() {
 # A full disk loses nothing: events go to memory, and no line is cut.
 test_kept_full() {
 	local run
-	run=$(journals) && mkdir "$TMP/small" && mount -t tmpfs -o size=16k none "$TMP/small" && rm "$run/kept" && ln -s "$TMP/small" "$run/kept" || return
+	run=$(journals) && mkdir "$TMP/small" && mount -t tmpfs -o size=16k,mode=700 none "$TMP/small" && rm "$run/kept" && ln -s "$TMP/small" "$run/kept" || return
 	for i in {1..60}; do rl B set add few "192.0.2.$i" -q; rl B set del few "192.0.2.$i" -q; done 2>/dev/null
 	json '[map(select(.event == "set-add" and (.members[0] // "" | startswith("192.0.2.")))) | .[].members[0]] | .[-60:] == [range(1; 61) | "192.0.2.\(.)"]' <<<"$(past)" &&
 		is "$(tail -qc 1 "$TMP/small"/* | tr -d '\n')" '' && [[ -s $run/veth-B-xdp.bans ]]
 	local status=$?
+	# The next follower goes on with a disk that is full, and moves nothing twice.
+	timeout --preserve-status -s INT 3 "$RLCTL" -n "$(ns B)" events --follow --keep "$TMP/small" >"$TMP/shown" 2>"$TMP/said" || status=$?
+	grep -q 'No space left on device: it stays in memory' "$TMP/said" && is "$(past | jq -c '[.[] | select(.members == ["192.0.2.60"] and .event == "set-add")] | length')" 1 || status=1
 	ln -sfn "$TMP/kept" "$run/kept" && umount -l "$TMP/small"
 	return "$status"
 }
@@ -352,7 +355,8 @@ test_attach_again() {
 	since=$(date -u +%FT%T)
 	bg flood A --seconds 60 --rate 200 --src 10.79.3.3
 	# shellcheck disable=SC2016 # of jq
-	rl B attach veth-B --policy "$TMP/policy" && soon ".event == \"attach\" and .time > \"$since\"" &&
+	rl B attach veth-B --policy "$TMP/policy" && rl B set add few 192.0.2.201 && soon ".event == \"attach\" and .time > \"$since\"" &&
+		soon '.members == ["192.0.2.201"]' &&
 		soon '.event == "ban-begin" and .key == "10.79.3.3"' && kill -- "-$BG_PID" &&
 		json -s --arg since "$since" 'map(select(.time > $since and (.event == "attach" or .key == "10.79.3.3")) | .event) |
 			.[:2] == ["attach", "ban-begin"]' <"$TMP/events"

@@ -206,6 +206,8 @@ else
 fi
 
 rows policy <<END
+1 set x mmdb /etc/passwd asn AS64496 => stdin:1:28: "AS64496" is not a list of AS numbers: write numbers such as 64496 or 64496,64511
+1 set x file list.txt => stdin:1:12: "list.txt" is not the path of a file from / on, for example /etc/rlctl/badguys.txt
 1 rul any deny => stdin:1:1: "rul" is not a statement: begin the line with rule, set or alarm, for example "rule any limit 1000/second"
 1 rule any limit 1000 => stdin:1:16: "1000" has no period: write 1000/second
 1 rule any limit 10mbps => stdin:1:16: "10mbps" is ambiguous (bits or bytes): write 10mbit/second or 10mbyte/second

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl events: what has happened to instances, and with --follow what happens. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/message.h"
 #include "cli/cmd.h"

@@ -83,6 +83,7 @@ static int local_parse(const char *word, uint64_t now_ns, uint64_t *out_ns)
 		then = mktime(&tm);
 		if (is_clock && then > now) {
 			tm.tm_mday--;
+			tm.tm_isdst = -1;
 			then = mktime(&tm);
 		}
 		if (then < 0)
@@ -117,7 +118,7 @@ int event_filter_read(const struct command *command, struct event_filter *out)
 	out->kinds = ~0u;
 	if (!ret && only)
 		ret = only_read(only, &out->kinds);
-	out->proven = out->kinds;
+	out->bans = out->kinds & (BIT(BAN_BEGIN) | BIT(LOST));
 	if (!ret)
 		ret = option_number(command, OPTION_PACKETS, UINT32_MAX - 1, UINT32_MAX,
 				    &out->count);

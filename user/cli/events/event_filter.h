@@ -10,7 +10,7 @@
 struct event_filter {
 	uint64_t since_ns; /* CLOCK_REALTIME; 0: all */
 	uint32_t kinds;    /* a bit each */
-	uint32_t proven;   /* those for which the maps of the kernel are looked at as well */
+	bool bans;         /* those in force are read from the maps as well */
 	uint32_t count;    /* the last ones, or the next; UINT32_MAX: all */
 };
 _Static_assert(EVENT_KIND_COUNT <= 32, "event_filter.kinds");
@@ -25,5 +25,6 @@ bool event_filter_takes(const struct event_filter *filter, struct json_object *e
 /* The kind of an event, or -1. */
 int event_kind_of(struct json_object *event);
 
-/* "2h": so long ago; "2026-11-24T21:00:00Z": then. As CLOCK_REALTIME. 0 or EXIT_USAGE; reports. */
+/* "2h": so long ago; "21:00", "2026-11-24 21:00:00": local time; "2026-11-24T21:00:00Z". As
+ * CLOCK_REALTIME; 0 without the option. 0 or EXIT_USAGE; reports. */
 int since_get(const struct command *command, uint64_t *out_ns);

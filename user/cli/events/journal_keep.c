@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,12 +17,17 @@ static int file_move(int from_folder, const char *from_name, int to_folder, cons
 {
 	int from = regular_open(from_folder, from_name, O_RDONLY);
 	int to = from < 0 ? from : regular_open(to_folder, to_name, O_WRONLY | O_APPEND | O_CREAT);
+	off_t begin = to < 0 ? 0 : lseek(to, 0, SEEK_END);
 	int ret = to < 0 ? to : 0;
 	char bytes[16384];
 	ssize_t count;
 
-	while (!ret && (count = read(from, bytes, sizeof(bytes))) > 0)
-		ret = write(to, bytes, (size_t)count) == count ? 0 : -EIO;
+	while (!ret && (count = read(from, bytes, sizeof(bytes))))
+		ret = count < 0 ? -errno : write(to, bytes, (size_t)count) == count ? 0 : -ENOSPC;
+	/* Half of it would be there twice, unless somebody has appended to it meanwhile. */
+	if (ret && to >= 0 && lseek(to, 0, SEEK_CUR) == lseek(to, 0, SEEK_END) &&
+	    ftruncate(to, begin))
+		ret = -errno;
 	if (from >= 0)
 		close(from);
 	if (to >= 0)
@@ -86,7 +90,7 @@ static int journals_move(const char *root, const char *folder)
 int journal_keep_in(const struct target *target, const char *folder)
 {
 	char root[INSTANCE_PATH_MAX], former[JOURNAL_PATH_MAX] = "";
-	int ret = pins_root(target->bpffs, false, root);
+	int moved, ret = pins_root(target->bpffs, false, root);
 
 	if (ret)
 		return ret;
@@ -94,8 +98,9 @@ int journal_keep_in(const struct target *target, const char *folder)
 	if (!ret && *former)
 		note("events: they were kept in %s up to now: those stay there, and are not shown",
 		     former);
-	if (!ret)
-		ret = journals_move(root, folder);
+	if (!ret && (moved = journals_move(root, folder)))
+		note("events: moving what is in memory to %s failed: %s: it stays in memory",
+		     folder, strerror(-moved));
 	if (ret == -EPERM)
 		return fail(
 			"events: %s is of another user, or others may write to it: use a folder "

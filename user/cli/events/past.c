@@ -195,9 +195,7 @@ static int visit(struct instance *instance, void *arg)
 
 	attach_add(past, instance);
 	alarms_add(past, instance);
-	return past->filter->proven & (1u << EVENT_BAN_BEGIN | 1u << EVENT_LOST)
-		       ? bans_add(past, instance)
-		       : 0;
+	return past->filter->bans ? bans_add(past, instance) : 0;
 }
 
 /* ---- */

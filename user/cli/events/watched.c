@@ -192,6 +192,7 @@ static void written_note(struct watched *w, enum event_kind kind)
 		if (pending->event.kind != kind || pending->forgotten)
 			continue;
 		pending->forgotten = true;
+		pending->due_ns = 0;
 		return;
 	}
 	w->written_ns[kind] = clock_ns(CLOCK_MONOTONIC);
@@ -217,7 +218,8 @@ static int written_tell(const char *line, struct json_object *object, void *arg)
 
 int watched_journal_poll(struct watched *w)
 {
-	return journal_tail_poll(&w->tail, w->instance.path, written_tell, w);
+	/* Those of an instance that is only being opened come in the next round. */
+	return w->receivers ? journal_tail_poll(&w->tail, w->instance.path, written_tell, w) : 0;
 }
 
 /* In the order in which they happened. */

@@ -423,28 +423,22 @@ static void pressure_print(const struct reading *reading)
 }
 
 /* On a terminal that is watched, with the alarms that are on: their table may be below its end. */
-static void header_print(const struct instance *instance, const struct reading *reading)
+void stats_head_print(const struct instance *instance, const struct instance_stats *now,
+		      const struct instance_stats *before)
 {
 	char *device = text_shown(instance->device), alarms[RULE_TEXT_MAX], since[NUMBER_TEXT_MAX];
-	const struct instance_stats *now = reading->now;
 	struct screen_line line = {0};
 	unsigned int rows, columns;
 
 	line_add(&line, LINE_STAYS, "%s %s", device, hook_name(instance->info.hook));
 	free(device);
 	time_print(since, instance->info.since_ns, true);
-	if (!reading->before)
+	if (!before)
 		line_add(&line, 1, ", counted since %s", since);
-	if (reading->before && terminal_size(&rows, &columns) &&
+	if (before && terminal_size(&rows, &columns) &&
 	    alarms_on_print(alarms, sizeof(alarms), &now->alarms, &now->alarms_at))
 		line_add(&line, LINE_STAYS, "  %s", alarms);
 	line_print(&line);
-}
-
-void stats_head_print(const struct instance *instance, const struct instance_stats *stats,
-		      const struct instance_stats *before)
-{
-	header_print(instance, &(struct reading){.now = stats, .before = before});
 }
 
 void stats_print(const struct instance *instance, const struct instance_stats *stats,

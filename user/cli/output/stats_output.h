@@ -23,11 +23,12 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 
 /* Tables of totals, reasons and rules. If `before`, read `elapsed_ns` earlier, is not NULL, also
  * prints rates per second. */
-/* The line above: device and hook. */
-void stats_head_print(const struct instance *instance, const struct instance_stats *stats,
-		      const struct instance_stats *before);
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns);
+
+/* The line above: device and hook, without `before` since when they are counted. */
+void stats_head_print(const struct instance *instance, const struct instance_stats *stats,
+		      const struct instance_stats *before);
 
 /* Only the tables, without the line that names the instance. */
 void stats_print_sums(const struct instance *instance, const struct instance_stats *stats);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl report: what attacks the journal has, as something to send to a customer or an upstream. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -196,13 +195,17 @@ static void unfollowed_note(const struct target *target)
 		     "DIR`");
 }
 
-static int journal_incidents(const struct command *command, struct incidents *out)
+static int journal_incidents(const struct command *command, uint64_t since_ns,
+			     struct incidents *out)
 {
-	/* Bans in force may have begun at any time. */
-	const struct event_filter all = {
-		.kinds = ~0u, .proven = 1u << EVENT_ALARM_ON, .count = UINT32_MAX};
+	/* One that goes on has an event within that time. Bans in force may have begun at any. */
+	const struct event_filter filter = {
+		.since_ns = since_ns > INCIDENT_OPEN_NS ? since_ns - INCIDENT_OPEN_NS : 0,
+		.kinds = ~0u,
+		.count = UINT32_MAX,
+	};
 	struct past past;
-	int ret = past_read(&command->target, &all, &past);
+	int ret = past_read(&command->target, &filter, &past);
 
 	for (size_t i = 0; !ret && i < past.count; i++)
 		incidents_add(out, past.items[i].object, past.items[i].time_ns);
@@ -222,7 +225,7 @@ int cmd_report(const struct command *command)
 		return ret;
 	if (!option_given(command, OPTION_SINCE))
 		since_ns = until_ns - SINCE_DEFAULT_NS;
-	ret = journal_incidents(command, &incidents);
+	ret = journal_incidents(command, since_ns, &incidents);
 	if (ret) {
 		incidents_clear(&incidents);
 		return ret;

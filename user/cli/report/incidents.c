@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/events/event_filter.h"
 #include "cli/events/event_input.h"
 #include "cli/output/output.h"
@@ -197,22 +196,15 @@ static uint64_t begin_of(struct json_object *event, uint64_t last_ns)
 
 /* ---- events */
 
-static void drops_end(struct incident *incident, struct incident_word *word,
-		      struct json_object *event, uint64_t time_ns)
+static void drops_sum(struct incident *incident, struct json_object *event)
 {
 	struct rl_amount dropped = amount_of(event, "dropped");
 	struct json_object *common = member(event, "common", json_type_object);
-	uint64_t last_ns = event_time_of(event, "last");
 	double packets = (double)dropped.packets;
 
-	last_ns = last_ns ? last_ns : time_ns;
-	if (!word->open)
-		word_begin(incident, word, begin_of(event, last_ns));
-	word_end(incident, word, last_ns);
-	amount_add(&word->dropped, &dropped);
 	amount_add(&incident->dropped, &dropped);
-	peak_raise(&word->peak, amount_of(event, "peak"));
-	peak_raise(&word->peak, amount_of(event, "rate"));
+	peak_raise(&incident->peak, amount_of(event, "peak"));
+	peak_raise(&incident->peak, amount_of(event, "rate"));
 	shares_add_up(&incident->sources, member(event, "sources", json_type_array), "address",
 		      packets);
 	shares_add_up(&incident->known, member(event, "known", json_type_array), "address",
@@ -220,6 +212,21 @@ static void drops_end(struct incident *incident, struct incident_word *word,
 	for (int i = 0; common && i < FEATURE_COUNT; i++)
 		shares_add_up(&incident->values[i],
 			      member(common, feature_words[i], json_type_array), "value", packets);
+}
+
+static void drops_end(struct incident *incident, struct incident_word *word,
+		      struct json_object *event, uint64_t time_ns)
+{
+	struct rl_amount dropped = amount_of(event, "dropped");
+	uint64_t last_ns = event_time_of(event, "last");
+
+	last_ns = last_ns ? last_ns : time_ns;
+	if (!word->open)
+		word_begin(incident, word, begin_of(event, last_ns));
+	word_end(incident, word, last_ns);
+	amount_add(&word->dropped, &dropped);
+	peak_raise(&word->peak, amount_of(event, "peak"));
+	peak_raise(&word->peak, amount_of(event, "rate"));
 }
 
 static void change_note(struct incident *incident, struct json_object *event)
@@ -265,6 +272,8 @@ static void ended(struct incidents *incidents, struct incident *incident, struct
 		return;
 	if (!incident)
 		incident = incident_add(incidents, event, time_ns);
+	if (kind == EVENT_DROPS_END)
+		drops_sum(incident, event); /* also of a rule for which there is no room */
 	word = word_of(incident, event);
 	if (!word)
 		return;
@@ -272,8 +281,6 @@ static void ended(struct incidents *incidents, struct incident *incident, struct
 		drops_end(incident, word, event, time_ns);
 	else if (word->open)
 		word_end(incident, word, time_ns);
-	if (word->kind != WORD_OF_ALARM)
-		peak_raise(&incident->peak, word->peak);
 	if (word->end_ns > incident->last_ns)
 		incident->last_ns = word->end_ns;
 }

@@ -154,7 +154,7 @@ static uint64_t incident_over_at(const struct incident *incident, uint64_t until
 	return incident_goes_on(incident, until_ns) ? until_ns : incident->last_ns;
 }
 
-/* Does it belong to the `max` with most packets? Those that may go on always do. */
+/* Does it belong to the INCIDENTS_MAX with most packets? Those that may go on always do. */
 static bool is_large(const struct incidents *incidents, const struct incident *incident,
 		     uint64_t since_ns, uint64_t until_ns)
 {

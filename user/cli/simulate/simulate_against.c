@@ -173,8 +173,8 @@ struct json_object *json_differing(const struct record *record, size_t max, bool
 	if (!top)
 		out_of_memory();
 	count = heavy_top(&record->differing, HEAVY_ALL, UINT64_MAX, top, max);
-	singles = heavy_singles(&record->differing, HEAVY_ALL, UINT64_MAX, &sum);
-	folded = folded && singles > 1;
+	singles = folded ? heavy_singles(&record->differing, HEAVY_ALL, UINT64_MAX, &sum) : 0;
+	folded = singles > 1;
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *object;
 

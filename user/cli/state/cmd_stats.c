@@ -70,8 +70,7 @@ static const struct reading *reading_find(const struct readings *readings,
 	for (size_t i = 0; i < readings->count; i++) {
 		const struct instance *instance = &readings->items[i].instance;
 
-		if (!strcmp(instance->path, wanted->instance.path) &&
-		    instance->info.since_ns == wanted->instance.info.since_ns)
+		if (same_instance(instance, &wanted->instance))
 			return &readings->items[i];
 	}
 	return NULL;
@@ -331,7 +330,7 @@ static bool wait_until(const sigset_t *signals, uint64_t due_ns, struct crowds *
 			return true;
 		if (crowds)
 			crowds_drain(crowds);
-		if (errno != EINTR && wait == left)
+		if (!left)
 			return false;
 	}
 }

@@ -2,101 +2,103 @@
 #include "cli/top/crowds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/top/top.h"
 #include "kernel/instance/open.h"
 
-#define RATE 2000u /* samples a second, as `top` takes */
+#define RATE    2000u /* samples a second, as `top` takes */
+#define TURN_NS NS_PER_SECOND
 
+/* In a list, as the model has the address of its instance. */
 struct crowd_watch {
+	struct crowd_watch *next;
 	struct instance instance;
-	struct top *top; /* NULL: it is not sampled */
+	bool sampled;
+	struct top top;
+	uint64_t turn_ns; /* when its slice ends */
 };
 
 static struct crowd_watch *crowd_find(const struct crowds *crowds, const struct instance *instance)
 {
-	for (size_t i = 0; i < crowds->count; i++)
-		if (!strcmp(crowds->items[i].instance.path, instance->path) &&
-		    crowds->items[i].instance.info.since_ns == instance->info.since_ns)
-			return &crowds->items[i];
-	return NULL;
-}
+	struct crowd_watch *crowd = crowds->first;
 
-/* The model has the address of its instance. */
-static struct top *sampling_open(struct instance *instance)
-{
-	bool by_dest = instance->info.hook == RL_HOOK_EGRESS;
-	struct top *top = calloc(1, sizeof(*top));
-
-	if (!top)
-		out_of_memory();
-	if (!top_open(instance, RATE, by_dest ? TOP_BY_DEST : TOP_BY_SOURCE, true, top))
-		return top;
-	free(top);
-	return NULL;
+	while (crowd && !same_instance(&crowd->instance, instance))
+		crowd = crowd->next;
+	return crowd;
 }
 
 void crowds_add(struct crowds *crowds, const struct instance *instance)
 {
+	bool by_dest = instance->info.hook == RL_HOOK_EGRESS;
 	struct crowd_watch *crowd;
 
 	if (crowd_find(crowds, instance))
 		return;
-	crowds->items = reallocarray(crowds->items, crowds->count + 1, sizeof(*crowds->items));
-	if (!crowds->items)
+	crowd = calloc(1, sizeof(*crowd));
+	if (!crowd)
 		out_of_memory();
-	crowd = &crowds->items[crowds->count++];
-	*crowd = (struct crowd_watch){.instance = *instance};
+	crowd->next = crowds->first;
+	crowds->first = crowd;
+	crowd->turn_ns = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 	if (instance_open_at(instance->path, instance->device, instance->info.hook, USE_SHARED,
 			     &crowd->instance)) {
 		crowd->instance = *instance; /* whose descriptors are closed: by its name alone */
 		return;
 	}
-	crowd->top = sampling_open(&crowd->instance);
-	if (!crowd->top)
+	crowd->sampled = !top_open(&crowd->instance, RATE, by_dest ? TOP_BY_DEST : TOP_BY_SOURCE,
+				   true, &crowd->top);
+	if (!crowd->sampled)
 		instance_close(&crowd->instance);
 }
 
 static void crowd_close(struct crowd_watch *crowd)
 {
-	if (!crowd->top)
+	if (!crowd->sampled)
 		return;
-	top_close(crowd->top);
-	free(crowd->top);
-	crowd->top = NULL;
+	crowd->sampled = false;
+	top_close(&crowd->top);
 	instance_close(&crowd->instance);
+}
+
+static int crowd_drain(struct crowd_watch *crowd, uint64_t now_ns)
+{
+	int ret = top_drain(&crowd->top);
+
+	if (ret || now_ns < crowd->turn_ns)
+		return ret;
+	crowd->turn_ns = now_ns + TURN_NS;
+	return top_turn(&crowd->top, 0);
 }
 
 void crowds_drain(struct crowds *crowds)
 {
-	for (size_t i = 0; i < crowds->count; i++)
-		if (crowds->items[i].top && top_drain(crowds->items[i].top))
-			crowd_close(&crowds->items[i]);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (struct crowd_watch *crowd = crowds->first; crowd; crowd = crowd->next)
+		if (crowd->sampled && crowd_drain(crowd, now_ns))
+			crowd_close(crowd);
 }
 
-void crowds_print(struct crowds *crowds, const struct instance *instance)
+void crowds_print(const struct crowds *crowds, const struct instance *instance)
 {
-	struct crowd_watch *crowd = crowd_find(crowds, instance);
+	const struct crowd_watch *crowd = crowd_find(crowds, instance);
 	struct screen_line line;
 
-	if (!crowd || !crowd->top)
-		return;
-	if (top_turn(crowd->top, 0)) {
-		crowd_close(crowd);
-		return;
-	}
-	for (int v = 0; v < TALKER_VERDICTS; v++)
-		if (top_line_print(crowd->top, TOP_LINE_PREFIX + v, &line))
+	for (int v = 0; crowd && crowd->sampled && v < TALKER_VERDICTS; v++)
+		if (top_line_print(&crowd->top, TOP_LINE_PREFIX + v, &line))
 			line_print(&line);
 }
 
 void crowds_clear(struct crowds *crowds)
 {
-	for (size_t i = 0; i < crowds->count; i++)
-		crowd_close(&crowds->items[i]);
-	free(crowds->items);
-	*crowds = (struct crowds){0};
+	while (crowds->first) {
+		struct crowd_watch *crowd = crowds->first;
+
+		crowds->first = crowd->next;
+		crowd_close(crowd);
+		free(crowd);
+	}
 }

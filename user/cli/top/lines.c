@@ -23,7 +23,7 @@ uint64_t sparkline_print(const struct top *top, size_t width, const char *const 
 		most = top->history[i] > most ? top->history[i] : most;
 	*out = '\0';
 	for (size_t i = first; i < TOP_HISTORY; i++) {
-		uint64_t n = most ? top->history[i] : 0;
+		uint64_t n = top->history[i];
 		size_t level = n ? 1 + n * (count - 2) / most : 0;
 		size_t len = strlen(levels[level]);
 

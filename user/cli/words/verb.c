@@ -98,19 +98,14 @@ static const char *intent_find(const char *word)
 	return NULL;
 }
 
-/* A verb that takes something away is meant by a slip of one letter at most. */
 static bool may_be_meant(const struct verb *verb, const char *name, const char *word)
 {
-	static const char *const take[] = {"detach",     "undo",    "unban",     "rule del",
-					   "rule flush", "set del", "set flush", "source forgive"};
 	struct hint near = {.word = word};
 
-	for (size_t i = 0; i < sizeof(take) / sizeof(take[0]); i++)
-		if (!strcmp(verb->name, take[i])) {
-			hint_offer(&near, name);
-			return near.best && near.distance <= 1;
-		}
-	return !verb->hidden;
+	if (!verb->takes)
+		return !verb->hidden;
+	hint_offer(&near, name);
+	return near.best && near.distance <= 1;
 }
 
 int verb_unknown(char *const *words, int count)

@@ -63,6 +63,7 @@ const struct verb all_verbs[] = {
 		.hooks = true,
 		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
 		.texts = {{OPTION_HOOK, "hook, default xdp or the only one; several times", NULL}},
+		.takes = true,
 	},
 	{
 		VERB("status", "[DEV]", "Show the attached limiters", cmd_status),
@@ -84,6 +85,7 @@ const struct verb all_verbs[] = {
 		WORDS(1, -1),
 		WRITES_POLICY,
 		.options = OPTIONS_INSTANCE,
+		.takes = true,
 	},
 	{
 		VERB("rule add", "PREFIX [MATCH] ACTION",
@@ -103,6 +105,7 @@ const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(FILE) | OPTION_BIT(IF_EXISTS) |
 			   OPTION_BIT(YES),
 		.words_none = OPTION_BIT(FILE),
+		.takes = true,
 	},
 	{
 		VERB("rule get", "ADDRESS", "Show the rules that decide for an address",
@@ -122,6 +125,7 @@ const struct verb all_verbs[] = {
 		.needs = PRIVILEGE_BIT(BPF),
 		.aside = PRIVILEGES_PROGRAM,
 		.uses = PRIVILEGE_BIT(CHOWN),
+		.takes = true,
 	},
 	{
 		VERB("set add", "SET ADDRESS ...|-", "Add members to a set, or extend their time",
@@ -135,6 +139,7 @@ const struct verb all_verbs[] = {
 		WORDS(2, -1),
 		WRITES_MEMBERS,
 		.more = SET_MORE,
+		.takes = true,
 	},
 	{
 		VERB("set test", "SET ADDRESS",
@@ -152,6 +157,7 @@ const struct verb all_verbs[] = {
 		VERB("set flush", "SET", "Delete all members of a set at once", cmd_set_flush),
 		WORDS(1, 1),
 		WRITES_MEMBERS,
+		.takes = true,
 	},
 	{
 		VERB("set swap", "SET FILE|-", "Replace all members of a set at once",
@@ -211,6 +217,7 @@ const struct verb all_verbs[] = {
 		WRITES_POLICY,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
 		.texts = {{OPTION_CHECK, "only show what would change", NULL}},
+		.takes = true,
 	},
 	{
 		VERB("diff", "POLICY|-", "Show what apply would change", cmd_diff),
@@ -368,6 +375,7 @@ const struct verb all_verbs[] = {
 		     cmd_source_forgive),
 		WORDS(1, 1),
 		.options = OPTIONS_INSTANCE,
+		.takes = true,
 	},
 	{
 		VERB("fleet join", "", "Share fleet limits with other machines; runs until stopped",

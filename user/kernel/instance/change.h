@@ -18,13 +18,11 @@ enum change_kind {
 	CHANGE_POLICY,       /* from, to: the whole policies, or their rules of one prefix */
 	CHANGE_TRIAL_UNDONE, /* number: 1 if the limiter itself was on trial */
 	CHANGE_SET_ADD,      /* number: members that were added; name, members */
-	CHANGE_SET_DEL,
-	CHANGE_SET_FULL, /* number: members that were refused */
+	CHANGE_SET_DEL,      /* the same; `became` of its members is 0 */
+	CHANGE_SET_FULL,     /* number: members that were refused */
 	CHANGE_FLEET_JOINED,
 	CHANGE_FLEET_LOST,
 };
-
-#define CHANGE_MEMBERS 5 /* of a set that are named */
 
 /* Members that do not apply are zero. */
 struct instance_change {

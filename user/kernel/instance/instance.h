@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernel/instance/instance_maps.h"
 #include "policy/policy.h"
@@ -76,6 +77,12 @@ static inline bool has_pins(const struct instance *instance)
 static inline bool is_being_made(const struct instance *instance)
 {
 	return instance->writes;
+}
+
+/* One that was detached and attached again is another. */
+static inline bool same_instance(const struct instance *a, const struct instance *b)
+{
+	return !strcmp(a->path, b->path) && a->info.since_ns == b->info.since_ns;
 }
 
 void instance_close(struct instance *instance);

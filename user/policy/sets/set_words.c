@@ -134,7 +134,8 @@ static int option_every(struct parser *p, struct policy_set *set)
 		return refuse(p, p->before,
 			      "is too short: a file is looked at once a second at "
 			      "most");
-	set->every_ns = every;
+	if (!rc)
+		set->every_ns = every;
 	return rc;
 }
 
@@ -157,7 +158,8 @@ static int option_timeout(struct parser *p, struct policy_set *set)
 		return refuse(p, p->before,
 			      "is too long: write up to 2920d, or leave timeout out, so that "
 			      "members stay for ever");
-	set->timeout_ns = timeout;
+	if (!rc)
+		set->timeout_ns = timeout;
 	return rc;
 }
 
@@ -253,6 +255,9 @@ int parse_set_rest(struct parser *p, struct policy_set *out)
 		return -EINVAL;
 	while (parse_options(p, out) && p->span.len)
 		word_next(p);
+	/* Where the file is not known, or what of it, there is nothing to read. */
+	if (!out->path[0] || (out->source == RL_SET_MMDB && !out->pick[0]))
+		out->source = RL_SET_DYNAMIC;
 	shortest_settle(out);
 	return 0;
 }
