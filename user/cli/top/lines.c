@@ -17,7 +17,7 @@ uint64_t sparkline_print(const struct top *top, size_t width, const char *const 
 {
 	size_t shown = top->slices < TOP_HISTORY ? top->slices : TOP_HISTORY, used = 0;
 	size_t first = TOP_HISTORY - (shown < width ? shown : width);
-	uint64_t most = 0;
+	uint64_t most = 1;
 
 	for (size_t i = first; i < TOP_HISTORY; i++)
 		most = top->history[i] > most ? top->history[i] : most;
