@@ -48,12 +48,14 @@
  *   set_counts                   by number of set   rl_amount, per CPU
  *   alarms                       half, then 0       rl_alarms                      abi/alarms.h
  *   alarm_counts                 half, then 0       rl_alarm_counts, of each CPU
+ *   shares                       0                  rl_shares                      abi/share.h
+ *   share_counts                 rl_parts.index     rl_share_counts, of each CPU
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
 #pragma once
 
-#define RL_ABI_VERSION 19u
+#define RL_ABI_VERSION 20u
 
 #include "abi/alarms.h"
 #include "abi/fields.h"
@@ -64,5 +66,6 @@
 #include "abi/policy.h"
 #include "abi/proof.h"
 #include "abi/sets.h"
+#include "abi/share.h"
 #include "abi/state.h"
 #include "abi/watch.h"

@@ -52,8 +52,8 @@ static __always_inline bool refusal_may(const struct packet *p,
 {
 	__u32 family = p->flags & PACKET_IPV4 ? RL_USE_REFUSALS4 : RL_USE_REFUSALS6;
 
-	return header->uses & family || (header->uses & RL_USE_REFUSAL_CLASS &&
-					 refusal_class_holds(p, &header->refusal_class));
+	return header->uses & family ||
+	       (RL_REFUSES_CLASS(header) && refusal_class_holds(p, &header->refusal_class));
 }
 
 /* *time: now_ns, as the set goes by it. */

@@ -57,6 +57,13 @@ enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_ALL = (1 << RL_PART_
 #define RL_OVER_ENUM(name, text) RL_ENUM(RL_OVER_, name)
 enum rl_over { RL_OVERS(RL_OVER_ENUM) RL_OVER_COUNT };
 
+/* For whom a part of a bucket is kept: a class of senders, or the members of a set. */
+#define RL_KEEP_CLASSES(X)            \
+	X(ESTABLISHED, "established") \
+	X(KNOWN, "known")
+#define RL_KEEP_ENUM(name, text) RL_ENUM(RL_KEEP_, name)
+enum rl_keep_for { RL_KEEP_NONE, RL_KEEP_CLASSES(RL_KEEP_ENUM) RL_KEEP_SET };
+
 /* The unit of an AMOUNT. Bits and bytes are one unit of a rule's identity ("bytes"). */
 #define RL_UNITS(X)          \
 	X(PACKETS, "packet") \

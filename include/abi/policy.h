@@ -159,9 +159,12 @@ struct rl_limit {
 		__u64 queue_ns; /* leaky-bucket: its queue as time, where `size` is that rounded
 				 * down; 0: it is `size` */
 	};
-	__u64 ban_ns;    /* over ban */
-	__u32 mark;      /* over mark */
-	__u32 cold;      /* warm-up: cold factor, >= 2 */
+	__u64 ban_ns; /* over ban */
+	__u32 mark;   /* over mark */
+	union {
+		__u32 cold; /* warm-up: cold factor, >= 2 */
+		__u32 keep; /* keep: in unit, < size; 0: none */
+	};
 	__u8 algorithm;  /* enum rl_algorithm */
 	__u8 unit;       /* enum rl_unit */
 	__u8 key;        /* enum rl_key_kind */
@@ -176,7 +179,9 @@ struct rl_limit {
 	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part */
 	__u8 dest_len4;  /* RL_KEY_PARTS with both addresses: those of the destination */
 	__u8 dest_len6;
-	__u8 pad[3];
+	__u8 keep_for; /* enum rl_keep_for */
+	__u8 share[2]; /* share: of 100, what is for the established, and for the known; the
+			* rest is for strangers. 0: without share */
 };
 _Static_assert(sizeof(struct rl_limit) == 64, "rl_limit");
 
@@ -190,6 +195,31 @@ struct rl_gcra {
 	__u32 cost_max;   /* packets or bytes: more than this never fits */
 };
 _Static_assert(sizeof(struct rl_gcra) == 24, "rl_gcra");
+
+#define RL_SHARES_MAX  8  /* limits with `share` of a policy, or with `keep` */
+#define RL_SHARE_SHIFT 12 /* 2^-12 of a packet or byte */
+
+/* The classes of senders. Unasked: packets that came while all fitted, which are asked for nothing.
+ */
+enum rl_share_class {
+	RL_SHARE_ESTABLISHED,
+	RL_SHARE_KNOWN,
+	RL_SHARE_STRANGER,
+	RL_SHARE_CLASSES,
+	RL_SHARE_UNASKED = RL_SHARE_CLASSES,
+	RL_SHARE_COUNTS,
+};
+
+/* The numbers of a limit, in the place of rl_rule.gcra. */
+struct rl_parts {
+	struct rl_gcra gcra; /* of the whole: first, as in rl_rule */
+	__u64 reserve;       /* keep: grains of gcra.capacity that are for one class */
+	__u64 room; /* share: what the limit gives in a step, a little less than its rate */
+	__u32 step_ns;
+	__u8 weight[RL_SHARE_CLASSES]; /* of 100 */
+	__u8 index;                    /* which element of rl_shares.share, 0..RL_SHARES_MAX - 1 */
+};
+_Static_assert(sizeof(struct rl_parts) == 48, "rl_parts");
 
 /* Fixed window, sliding window and sliding log: bpf/algorithm/ has a file for each. */
 struct rl_window {
@@ -264,6 +294,7 @@ struct rl_rule {
 	__u64 expires_ns; /* 0 = never */
 	union {           /* the numbers of limit.algorithm */
 		struct rl_gcra gcra;
+		struct rl_parts parts; /* RL_BACKEND_PARTS */
 		struct rl_window window;
 		struct rl_warm_up warm_up;
 	};
@@ -282,13 +313,15 @@ _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 
 /* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; unconfirmed
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
- * what this member of a fleet may spend. */
+ * what this member of a fleet may spend; as the one bucket of a rule of which classes of senders
+ * have parts. */
 enum rl_backend {
 	RL_BACKEND_LRU,
 	RL_BACKEND_HOT,
 	RL_BACKEND_UNCONFIRMED,
 	RL_BACKEND_SHARED,
-	RL_BACKEND_FLEET
+	RL_BACKEND_FLEET,
+	RL_BACKEND_PARTS
 };
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
@@ -375,8 +408,8 @@ enum rl_policy_use {
 	RL_USE_STRANGERS = 1 << 27,  /* refusals are remembered that hold for packets which are not
 				      * established, and for no others */
 	RL_USE_STATES = 1 << 28,     /* a limit bans, or its state is not that of a bucket */
-	RL_USE_FACTS_FIRST = 1 << 29,   /* an alarm asks for a set, a payload or a filter */
-	RL_USE_REFUSAL_CLASS = 1 << 30, /* those of rl_policy_header.refusal_class alone may be */
+	RL_USE_FACTS_FIRST = 1 << 29, /* an alarm asks for a set, a payload or a filter */
+	RL_USE_PARTS = 1 << 30,       /* a limit with `share` or `keep` */
 };
 
 #define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -388,7 +421,7 @@ enum rl_policy_use {
 #define RL_USE_EXTENDED                                                                         \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |     \
 	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_SET_RULES | \
-	 RL_USE_ALARMS | RL_USE_KNOWN_BY)
+	 RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */
@@ -406,6 +439,9 @@ struct rl_refusal_class {
 	__u8 ipv6; /* 0: of IPv4 alone */
 };
 _Static_assert(sizeof(struct rl_refusal_class) == 8, "rl_refusal_class");
+
+/* Are refusals remembered of packets of a class alone? */
+#define RL_REFUSES_CLASS(header) ((header)->refusal_class.match != 0)
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
  * the trie's element is exchanged and the header is written in place, field by field: the counts

@@ -153,7 +153,7 @@ static void check_class(struct maps *maps)
 		if (!(rule->flags & RL_RULE_REFUSAL_CACHED) || !asks)
 			continue;
 		classes_seen++;
-		assert_true(maps->header.uses & RL_USE_REFUSAL_CLASS);
+		assert_true(RL_REFUSES_CLASS(&maps->header));
 		assert_int_equal(asks, class->match);
 		assert_true(!(asks & RL_MATCH_PROTO) || rule->match.proto == class->proto);
 		assert_true(!(asks & RL_MATCH_DPORT) ||
@@ -174,7 +174,7 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 	assert_int_equal(
 		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &errors), 0);
 	assert_int_equal(whole.header.uses & ~maps->header.uses &
-				 ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6 | RL_USE_REFUSAL_CLASS),
+				 ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6),
 			 0);
 	if (!(whole.header.uses & RL_USE_REFUSALS6) && whole.header.uses & RL_USE_REFUSALS4)
 		assert_int_equal(maps->header.uses & RL_USE_REFUSALS6, 0);

@@ -83,11 +83,11 @@ static void row_test(void **state)
 	ctx.hot = true;
 	snprintf(text, sizeof(text), "rule %s", row->text);
 	assert_int_equal(compile_first(text, &ctx, &policy, &compiled, &errors), 0);
-	assert_int_equal(!!(compiled.header.uses & (RL_USE_REFUSALS4 | RL_USE_REFUSAL_CLASS)),
+	assert_int_equal(compiled.header.uses & RL_USE_REFUSALS4 ||
+				 RL_REFUSES_CLASS(&compiled.header),
 			 row->remembered);
 	assert_int_equal(!!(compiled.header.uses & RL_USE_REFUSALS4),
 			 row->remembered && !row->class.match);
-	assert_int_equal(!!(compiled.header.uses & RL_USE_REFUSAL_CLASS), !!row->class.match);
 	assert_memory_equal(&compiled.header.refusal_class, &row->class, sizeof(row->class));
 	policy_clear(&policy);
 	compiled_clear(&compiled);

@@ -222,7 +222,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 				 */
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
-	if (header->uses & RL_USE_REFUSAL_CLASS && has_limit(next))
+	if (RL_REFUSES_CLASS(header) && has_limit(next))
 		return -EAGAIN; /* which class is remembered depends on all rules */
 	if (program_uses_of(current, ctx) & ~program_uses_of(next, ctx))
 		return -EAGAIN; /* the program may no longer need it: all rules tell */

@@ -175,9 +175,9 @@ void refusals_choose(struct build *b)
 		group_refuses(b, &header->any);
 	if (header->uses & RL_USE_SOURCE_BANS)
 		return;
-	if (!(header->uses & RL_USE_REFUSAL_CLASS)) /* else no limit is written now: compile.c */
+	if (!RL_REFUSES_CLASS(header)) /* else no limit is written now: compile.c */
 		groups_refusals_cached(b);
-	if (!(header->uses & (RL_USE_REFUSALS4 | RL_USE_REFUSAL_CLASS))) {
+	if (!(header->uses & RL_USE_REFUSALS4) && !RL_REFUSES_CLASS(header)) {
 		class_choose(b);
 		groups_refusals_cached(b);
 	}
@@ -187,9 +187,8 @@ void refusals_choose(struct build *b)
 		header->refusal_class.ipv6 = 0;
 	}
 	/* Packets of the class alone ask for refusals. */
-	if (header->refusal_class.match && header->uses & RL_USE_REFUSALS4) {
+	if (RL_REFUSES_CLASS(header) && header->uses & RL_USE_REFUSALS4) {
 		header->refusal_class.ipv6 = !!(header->uses & RL_USE_REFUSALS6);
 		header->uses &= ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6);
-		header->uses |= RL_USE_REFUSAL_CLASS;
 	}
 }

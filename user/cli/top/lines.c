@@ -17,14 +17,14 @@ uint64_t sparkline_print(const struct top *top, size_t width, const char *const 
 {
 	size_t shown = top->slices < TOP_HISTORY ? top->slices : TOP_HISTORY, used = 0;
 	size_t first = TOP_HISTORY - (shown < width ? shown : width);
-	uint64_t most = 1;
+	uint64_t most = 0;
 
 	for (size_t i = first; i < TOP_HISTORY; i++)
 		most = top->history[i] > most ? top->history[i] : most;
 	*out = '\0';
 	for (size_t i = first; i < TOP_HISTORY; i++) {
 		uint64_t n = top->history[i];
-		size_t level = n ? 1 + n * (count - 2) / most : 0;
+		size_t level = n && most ? 1 + n * (count - 2) / most : 0;
 		size_t len = strlen(levels[level]);
 
 		if (used + len >= size)
