@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One limit among many senders: `share` of rlctl-policy(5). Pure; also compiled into tests.
+ *
+ * In front of the limit's bucket, which is never exceeded, each class of senders has a room, and
+ * each sender of it a pace, both renewed at the end of a step by what came and what was admitted:
+ *
+ *   room    weighted water-filling of the rate by demand, never less than the class's part
+ *   pace    room / senders that it holds, and so many are what was admitted / the last pace: the
+ *           fair rate of core-stateless fair queueing (Stoica, Shenker, Zhang: SIGCOMM 1998)
+ *
+ * The established and the known are held to it one by one, by a bucket of their own: max-min. A
+ * stranger costs nobody anything to invent, so strangers are held to it by bins that a sender
+ * cannot multiply, as stochastic fair blue does it (Feng, Kandlur, Saha, Shin: INFOCOM 2001), in a
+ * cascade: of a bin whose packets come faster than the pace a part of the senders is drawn, and the
+ * next row counts that part alone. A sender is drawn for two seconds, so that whole handshakes
+ * pass. Packets beyond the pace are held by a bucket of the bin, and those that are not drawn
+ * have what the others leave of it.
+ *
+ * While all that comes fits, nothing is asked and nothing is refused here.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "algorithm/once.h"
+#include "rlctl_abi.h"
+
+#define SHARE_STEP_NS       10000000ull   /* of a step, at least */
+#define SHARE_STEP_AMOUNT   64            /* packets that the limit gives in a step, at least */
+#define SHARE_BUSY_NS       1000000000ull /* without need, classes are asked for so long */
+#define SHARE_SEEN_NS       1000000000ull /* in which senders are counted */
+#define SHARE_DRAW_SHIFT    31            /* nanoseconds << this: how long a draw stays */
+#define SHARE_BURST_STEPS   80            /* what its part gives in these, but at most so many */
+#define SHARE_BURST         8             /* packets that a sender may send at once, and a step's */
+#define SHARE_DEBT          64 /* full packets: more than the largest of 64 KiB and a half */
+#define SHARE_SENDERS_SHIFT 8  /* numbers of senders are in 2^-8 */
+#define SHARE_CLOCK_SHIFT   8  /* 2^8 ns of a step: what a room of 400 Gbit/s has bits for */
+#define SHARE_ONE           (1ull << RL_SHARE_SHIFT)
+
+/* The rest after n steps: e^(-n/10), in 2^-16. */
+#define SHARE_DECAY_STEPS 64
+static const __u16 share_decay[SHARE_DECAY_STEPS] = {
+	65535, 59299, 53656, 48550, 43930, 39750, 35967, 32544, 29447, 26645, 24109, 21815, 19739,
+	17861, 16161, 14623, 13231, 11972, 10833, 9802,  8869,  8025,  7262,  6571,  5945,  5380,
+	4868,  4404,  3985,  3606,  3263,  2952,  2671,  2417,  2187,  1979,  1791,  1620,  1466,
+	1327,  1200,  1086,  983,   889,   805,   728,   659,   596,   539,   488,   442,   400,
+	362,   327,   296,   268,   242,   219,   198,   180,   162,   147,   133,   120,
+};
+
+static __always_inline __u64 share_decayed(__u64 amount, __u64 steps)
+{
+	__u32 i = steps < SHARE_DECAY_STEPS ? steps : SHARE_DECAY_STEPS;
+
+	asm volatile("" : "+r"(i)); /* or the compiler adds before it compares */
+	return i < SHARE_DECAY_STEPS ? amount * share_decay[i] >> 16 : 0;
+}
+
+/* ---- buckets that drain at a pace */
+
+/* The clock of a class advances by its pace, so a bucket is as full as its word is ahead of it,
+ * in amounts, however the pace changes: virtual time (Zhang: SIGCOMM 1990). */
+static __always_inline __u64 share_clock(const struct rl_share *s, const struct rl_share_part *part,
+					 __u32 step_ns, __u64 now_ns)
+{
+	__u64 elapsed = now_ns - READ_ONCE(s->began_ns);
+
+	elapsed = elapsed < step_ns ? elapsed : step_ns;
+	return READ_ONCE(part->clock) + READ_ONCE(part->pace) * (elapsed >> SHARE_CLOCK_SHIFT) /
+						(step_ns >> SHARE_CLOCK_SHIFT);
+}
+
+/* full: a full packet. Debts beyond some packets, of a time when the pace was high, are forgiven.
+ * Two CPUs that fill it at once: the later one's packet costs nothing. */
+static __always_inline bool share_takes(__u64 *word, __u64 clock, __u64 least, __u64 cost,
+					__u64 depth, __u64 full)
+{
+	__s64 ahead = (__s64)(READ_ONCE(*word) - clock);
+	__u64 level = ahead > (__s64)least ? (__u64)ahead : least, most = depth + SHARE_DEBT * full;
+
+	if (level > most)
+		WRITE_ONCE(*word, clock + most);
+	if (level > depth)
+		return false;
+	WRITE_ONCE(*word, clock + level + cost);
+	return true;
+}
+
+/* ---- bins of strangers */
+
+#define BIN_STEP_SHIFT 48
+#define BIN_AMOUNT     ((1ull << BIN_STEP_SHIFT) - 1)
+#define BIN_SPAN(pace) \
+	((pace)*10 + (pace) / 2) /* what a bin of that pace holds: 1 / (1 - e^-0.1) */
+#define BIN_HOT       64         /* so many times its pace: packets are sampled */
+#define BIN_SAMPLED   16         /* one in */
+#define BIN_BURST     6          /* packets that may be admitted at once, and a step's */
+#define BIN_PORT_WIDE 16         /* a port has so many times the pace of a pattern or network */
+
+static __always_inline __u64 bin_recent(const struct rl_bin *bin, __u32 step)
+{
+	__u64 word = READ_ONCE(bin->recent);
+
+	return share_decayed(word & BIN_AMOUNT, (__u16)(step - (word >> BIN_STEP_SHIFT)));
+}
+
+/* Counts the packet, and returns what the bin holds. No two CPUs write a bin that is far over its
+ * pace with every packet. */
+static __always_inline __u64 bin_count(struct rl_bin *bin, __u32 step, __u64 span, __u64 amount,
+				       __u32 chance)
+{
+	__u64 recent = bin_recent(bin, step);
+
+	if (recent / BIN_HOT > span) {
+		if (chance % BIN_SAMPLED)
+			return recent;
+		amount *= BIN_SAMPLED;
+	}
+	recent += amount << RL_SHARE_SHIFT;
+	if (recent > BIN_AMOUNT)
+		recent = BIN_AMOUNT;
+	WRITE_ONCE(bin->recent, (__u64)step << BIN_STEP_SHIFT | recent);
+	return recent;
+}
+
+/* A stranger's packet on its way through the rows. */
+struct share_draw {
+	__u64 luck, chance; /* 32 bits, random: of its source, while a draw stays; of the packet */
+	__u64 least;        /* the least part that a bin admits, of 2^16, */
+	__u32 cap;          /* and the row of that bin; RL_ROWS: all are admitted */
+	__u32 random;       /* as chance was at first */
+	__u8 admits;        /* the source is drawn, */
+	__u8 counts;        /* the packet is counted in the next row */
+};
+
+static __always_inline void share_draw_begin(struct share_draw *d, __u32 luck, __u32 chance)
+{
+	d->luck = luck;
+	d->chance = chance;
+	d->random = chance;
+	d->least = 1 << 16;
+	d->cap = RL_ROWS;
+	d->admits = 1;
+	d->counts = 1;
+}
+
+static __always_inline __u64 row_wide(__u32 row)
+{
+	return row == RL_ROW_PORT ? BIN_PORT_WIDE : 1;
+}
+
+static __always_inline __u64 bin_depth(__u64 pace, const struct rl_parts *n, __u32 row)
+{
+	return (BIN_BURST * ((__u64)n->packet << RL_SHARE_SHIFT) + pace) / row_wide(row);
+}
+
+/* Has the bin's bucket nothing for those that are not drawn? By the clock as the step began. */
+static __always_inline bool bin_is_taken(const struct rl_bin *bin, const struct rl_share_part *part,
+					 const struct rl_parts *n, __u64 pace, __u32 row)
+{
+	__s64 ahead = (__s64)(READ_ONCE(bin->full) - READ_ONCE(part->clock));
+
+	return ahead > (__s64)(bin_depth(pace, n, row) / 2 + pace / row_wide(row));
+}
+
+/* Asks the packet's bin of one row. False: the packet is refused, and is asked no further. */
+static __always_inline bool share_row(struct share_draw *d, struct rl_bin *bin, __u32 row,
+				      const struct rl_share *s, const struct rl_parts *n,
+				      __u64 amount)
+{
+	const struct rl_share_part *part = &s->part[RL_SHARE_STRANGER];
+	__u64 pace = READ_ONCE(part->pace), span = BIN_SPAN(pace * row_wide(row)), part_of;
+	__u32 step = READ_ONCE(s->step);
+	__u64 recent =
+		d->counts ? bin_count(bin, step, span, amount, d->random) : bin_recent(bin, step);
+
+	if (recent <= span)
+		return true;
+	part_of = (span << 16) / recent;
+	d->admits = d->admits && d->luck >> 16 < part_of;
+	d->counts = d->counts && d->chance >> 16 < part_of;
+	if (!d->admits && !d->counts && bin_is_taken(bin, part, n, pace, row))
+		return false;
+	d->luck = part_of ? (d->luck << 16) / part_of : d->luck;
+	d->chance = part_of ? (d->chance << 16) / part_of : d->chance;
+	if (part_of < d->least) {
+		d->least = part_of;
+		d->cap = row;
+	}
+	return true;
+}
+
+/* After all rows: charges the bin of the row d->cap, which is not RL_ROWS. */
+static __always_inline bool share_bin_takes(const struct share_draw *d, struct rl_bin *bin,
+					    const struct rl_share *s, const struct rl_parts *n,
+					    __u64 amount, __u64 now_ns)
+{
+	const struct rl_share_part *part = &s->part[RL_SHARE_STRANGER];
+	__u64 full = (__u64)n->packet << RL_SHARE_SHIFT;
+	__u64 depth = bin_depth(READ_ONCE(part->pace), n, d->cap);
+
+	amount <<= RL_SHARE_SHIFT;
+	return share_takes(&bin->full, share_clock(s, part, n->step_ns, now_ns), 0,
+			   (amount - amount / 20) / row_wide(d->cap), d->admits ? depth : depth / 2,
+			   full);
+}
+
+/* Is the stranger's packet admitted? All in one. */
+static __always_inline bool share_stranger_admits(const struct rl_share *s,
+						  struct rl_bin *const rows[RL_ROWS],
+						  const struct rl_parts *n, __u64 amount,
+						  __u64 now_ns, __u32 luck, __u32 chance)
+{
+	struct share_draw d;
+
+	share_draw_begin(&d, luck, chance);
+	for (__u32 row = 0; row < RL_ROWS; row++)
+		if (!share_row(&d, rows[row], row, s, n, amount))
+			return false;
+	return d.cap == RL_ROWS || share_bin_takes(&d, rows[d.cap], s, n, amount, now_ns);
+}
+
+/* ---- senders that are known */
+
+/* Is there room for the packet in this step? What a class sends at once when a flood begins is
+ * refused here, not at the cost of the others. */
+static __always_inline bool share_has_room(struct rl_share_part *part, __u64 amount)
+{
+	__u64 spent = READ_ONCE(part->spent);
+
+	if (spent > 2 * READ_ONCE(part->room))
+		return false;
+	WRITE_ONCE(part->spent, spent + (amount << RL_SHARE_SHIFT));
+	return true;
+}
+
+/* A little more than the room, or what the pace brings to it would fill the class for good. */
+static __always_inline void share_refill(struct rl_share_part *part, __u64 steps)
+{
+	__u64 refill = (part->room + part->room / 16) * steps;
+
+	part->spent -= part->spent < refill ? part->spent : refill;
+}
+
+/* Counts a sender among those of its class, by its hash: linear counting (Whang, Vander-Zanden,
+ * Taylor: 1990), one new bit at a time. */
+static __always_inline void share_see(struct rl_share_part *part, __u32 hash)
+{
+	__u64 bit = 1ull << hash % 64, *word = &part->seen[hash / 64 % RL_SHARE_SEEN_WORDS];
+	__u64 bits = 64 * RL_SHARE_SEEN_WORDS, left;
+
+	if (READ_ONCE(*word) & bit)
+		return;
+	*word |= bit;
+	left = bits - (part->seen_count < bits - 1 ? part->seen_count : bits - 1);
+	part->seen_count++;
+	part->senders_now += (bits << SHARE_SENDERS_SHIFT) / left;
+}
+
+/* Does all that the class sends fit? Its senders need no buckets then. */
+static __always_inline bool share_is_open(const struct rl_share_part *part)
+{
+	return READ_ONCE(part->demand) <= READ_ONCE(part->room);
+}
+
+/* Is the packet admitted? word: the sender's bucket. One that is empty is taken for a part full,
+ * by chance, so that senders that begin together are not admitted together. */
+static __always_inline bool share_sender_admits(const struct rl_share *s,
+						const struct rl_share_part *part,
+						const struct rl_parts *n, __u64 *word, __u32 hash,
+						__u64 amount, __u64 now_ns)
+{
+	__u64 clock = share_clock(s, part, n->step_ns, now_ns);
+	__u64 cost = amount << RL_SHARE_SHIFT, full = (__u64)n->packet << RL_SHARE_SHIFT;
+	__u32 chance = (__u32)(hash ^ clock) * 0x9e3779b1u;
+
+	return share_takes(word, clock, full * (chance >> 16) >> 16,
+			   cost / 2 + (cost * (chance & 0xffff) >> 16), part->depth, full);
+}
+
+/* ---- the end of a step */
+
+/* senders: at least, << SHARE_SENDERS_SHIFT. Their bursts together are what the class has room for
+ * in SHARE_BURST_STEPS: the depth does not follow the pace, which would swing then. */
+static __always_inline void share_pace_set(struct rl_share_part *part, const struct rl_parts *n,
+					   __u64 pace, __u64 senders)
+{
+	__u64 full = (__u64)n->packet << RL_SHARE_SHIFT;
+	__u64 burst = (part->room << SHARE_SENDERS_SHIFT) / senders * SHARE_BURST_STEPS;
+
+	burst = burst < SHARE_BURST * full ? burst : SHARE_BURST * full;
+	part->depth = burst + pace;
+	WRITE_ONCE(part->pace, pace);
+}
+
+/* Weighted water-filling: who asks for less than its part leaves the rest to the others. */
+static __always_inline void share_fill(struct rl_share *s, const struct rl_parts *n)
+{
+	__u64 left = n->room, all = 0, weights = 100;
+	__u32 filled = 0;
+
+	for (int turn = 0; turn < RL_SHARE_CLASSES; turn++)
+		for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+			__u64 demand = s->part[i].demand;
+
+			if (filled & 1u << i || !weights || demand > left * n->weight[i] / weights)
+				continue;
+			filled |= 1u << i;
+			left -= demand;
+			weights -= n->weight[i];
+			all += demand;
+		}
+	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+		__u64 demand = s->part[i].demand, own = n->room * n->weight[i] / 100, room;
+
+		if (weights && !(filled & 1u << i))
+			room = left * n->weight[i] / weights;
+		else
+			room = weights ? demand : n->room - (all - demand);
+		s->part[i].room = room > own ? room : own;
+	}
+}
+
+/* Follows a rise at once, and noise slowly. */
+static __always_inline __u64 share_average(__u64 average, __u64 value)
+{
+	return value > 2 * average ? value : average - average / 8 + value / 8;
+}
+
+/* The pace is the room over the senders that it holds, and these are what was admitted over the
+ * last pace: averaged over some steps, for arrivals are noise. There are two times as many as
+ * `senders` at most, which is an estimate. Bins that fill for the first time seem to be many. */
+static __always_inline void share_follow(struct rl_share_part *part, const struct rl_parts *n,
+					 __u64 admitted, __u64 senders, bool bins)
+{
+	__u64 held = (admitted << SHARE_SENDERS_SHIFT) / (part->pace ? part->pace : 1);
+	__u64 most = bins && part->held < senders / 2 ? 4 * part->held : 2 * senders;
+
+	held = held < most ? held : most;
+	if (share_is_open(part))
+		held = 0;
+	part->held = bins || held < 2 * part->held ? part->held - part->held / 8 + held / 8 : held;
+	part->held = part->held < most ? part->held : most;
+	if (part->held < 1 << SHARE_SENDERS_SHIFT)
+		part->held = 1 << SHARE_SENDERS_SHIFT;
+	share_pace_set(part, n, (part->room << SHARE_SENDERS_SHIFT) / part->held + 1, senders);
+}
+
+static __always_inline __u64 share_senders(const struct rl_share_part *part, int class)
+{
+	const __u64 one = 1 << SHARE_SENDERS_SHIFT;
+	__u64 most = part->senders > part->senders_now ? part->senders : part->senders_now;
+
+	if (class == RL_SHARE_STRANGER)
+		return RL_BINS_PATTERN * one;
+	return most > one ? most : one;
+}
+
+/* Nothing is short: all classes are open. */
+static __always_inline void share_open(struct rl_share *s, const struct rl_parts *n)
+{
+	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+		s->part[i].demand = 0;
+		s->part[i].room = n->room;
+		share_pace_set(&s->part[i], n, n->room, 1 << SHARE_SENDERS_SHIFT);
+	}
+}
+
+/* Begins the count of senders anew. */
+static __always_inline void share_seen_turn(struct rl_share *s, __u64 now_ns)
+{
+	if (now_ns - s->seen_ns < SHARE_SEEN_NS)
+		return;
+	s->seen_ns = now_ns;
+	for (int i = 0; i < RL_SHARE_STRANGER; i++) {
+		s->part[i].senders = s->part[i].senders_now;
+		s->part[i].senders_now = 0;
+		s->part[i].seen_count = 0;
+		__builtin_memset(s->part[i].seen, 0, sizeof(s->part[i].seen));
+	}
+}
+
+/* Counts of a limit that had the place before may be higher. */
+static __always_inline __u64 share_since(__u64 counted, __u64 before)
+{
+	return counted > before ? counted - before : 0;
+}
+
+/* Ends the step, and those after it that have ended by now_ns. arrived, admitted: totals. Returns
+ * whether known senders or strangers lost packets, which sources that are new now pay for. */
+static __always_inline bool share_end_step(struct rl_share *s, const struct rl_parts *n,
+					   const __u64 arrived[RL_SHARE_COUNTS],
+					   const __u64 admitted[RL_SHARE_COUNTS], __u64 began_ns,
+					   __u64 now_ns)
+{
+	__u64 steps = (now_ns - began_ns) / n->step_ns, total = 0, came, went;
+	bool loses = false;
+
+	steps = steps ? steps : 1;
+	s->step += steps;
+	for (int i = 0; i < RL_SHARE_COUNTS; i++)
+		total += share_since(arrived[i], s->arrived[i]);
+	if ((total << RL_SHARE_SHIFT) / steps > n->room - n->room / 8)
+		s->busy_ns = now_ns + SHARE_BUSY_NS;
+	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+		came = (share_since(arrived[i], s->arrived[i]) << RL_SHARE_SHIFT) / steps;
+		s->part[i].clock += s->part[i].pace * steps;
+		s->part[i].demand =
+			share_average(share_decayed(s->part[i].demand, steps - 1), came);
+		share_refill(&s->part[i], steps);
+	}
+	if (now_ns >= s->busy_ns)
+		share_open(s, n);
+	else
+		share_fill(s, n);
+	for (int i = 0; i < RL_SHARE_CLASSES && now_ns < s->busy_ns; i++) {
+		came = share_since(arrived[i], s->arrived[i]);
+		went = share_since(admitted[i], s->admitted[i]);
+		share_follow(&s->part[i], n, (went << RL_SHARE_SHIFT) / steps,
+			     share_senders(&s->part[i], i), i == RL_SHARE_STRANGER);
+		if (i != RL_SHARE_ESTABLISHED && came - went > came / 32)
+			loses = true;
+	}
+	share_seen_turn(s, now_ns);
+	__builtin_memcpy(s->arrived, arrived, sizeof(s->arrived));
+	__builtin_memcpy(s->admitted, admitted, sizeof(s->admitted));
+	return loses;
+}
