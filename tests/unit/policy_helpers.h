@@ -43,5 +43,7 @@ char *must_print(const struct policy *policy, const struct policy_context *ctx);
 void random_start(uint64_t seed);
 uint64_t random_below(uint64_t bound);
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx);
+/* One whose limit has `share` or `keep`, of which a policy may have few. */
+void random_divided(char line[RULE_TEXT_MAX], const struct policy_context *ctx);
 /* A valid statement `alarm` of that name. */
 void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct policy_context *ctx);

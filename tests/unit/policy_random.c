@@ -440,6 +440,44 @@ void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct polic
 		say_comment(line);
 }
 
+/* Classes only where there are sources, and of a bucket of 1000 packets or more. */
+static void say_division(char *line, const struct policy_context *ctx)
+{
+	static const char *const keys[] = {"", " per source", " per dest", " per source/24,56"};
+	static const char *const whole[] = {"", " per rule"};
+	static const char *const classes[] = {"established", "known"};
+	static const char *const overs[] = {"", " over drop", " over count"};
+	static const char *const amounts[] = {"kbit", "byte", "000bit", " kibyte"};
+	uint64_t most = random_below(97) + 1, known = 1 + random_below(99 - most);
+	bool bytes = random_below(2);
+
+	say(line, bytes ? " 800mbit burst 1%s" : " 1m/s burst 1%s", bytes ? "mbyte" : "k");
+	if (random_below(3)) {
+		const char *key = ctx->by_dest ? " per dest" : PICK(keys);
+
+		say(line, " share");
+		if (!key[0] && random_below(2))
+			say(line, " %" PRIu64 "/%" PRIu64 "/%" PRIu64, most, known,
+			    100 - most - known);
+		say(line, "%s", key);
+	} else {
+		say(line, " keep %" PRIu64 "%s for %s%s", 1 + random_below(900),
+		    bytes ? PICK(amounts) : "", PICK(classes), PICK(whole));
+	}
+	say(line, "%s", PICK(overs));
+}
+
+void random_divided(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
+{
+	line[0] = '\0';
+	say(line, random_below(2) ? "rule device" : "rule any");
+	say_matches(line, random_below(2), ctx);
+	say(line, " limit");
+	say_division(line, ctx);
+	if (!random_below(4))
+		say(line, " for %" PRIu64 "ms", 1 + random_below(1ull << 40));
+}
+
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 {
 	bool ipv4 = random_below(2);

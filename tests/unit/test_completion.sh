@@ -111,17 +111,23 @@ algorithms|rlctl rule add any limit |token-bucket leaky-bucket fixed-window slid
 units of a rate|rlctl rule add any limit 100|100/second 100/minute 100/hour 100/day 100pps 100kbit 100mbit 100gbit
 units of a rate, begun|rlctl rule add any limit 100/m|100/minute
 no bytes for a log|rlctl rule add any limit sliding-log 10|10/second 10/minute 10/hour 10/day 10pps
-options of a token bucket|rlctl rule add any limit 100/second |burst per over fleet for while
+options of a token bucket|rlctl rule add any limit 100/second |burst share keep per over fleet for while
 options of a leaky bucket|rlctl rule add any limit leaky-bucket 100/second |queue per over fleet for while
 options of a warm-up|rlctl rule add any limit warm-up 100/second |burst ramp cold per over fleet for while
-no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for while
+no option twice in a rule|rlctl rule add any limit 100/second burst 20 |share keep per over fleet for while
+options beside share|rlctl rule add any limit 100/second share |burst per over for while
+options beside parts|rlctl rule add any limit 100/second share 50/30/20 |burst per over for while
+what shares|rlctl rule add any limit 100/second share per |source dest rule
+what follows the amount to keep|rlctl rule add any limit 100/second keep 5 |for
+for whom a part is kept|rlctl rule add any limit 100/second keep 5 for |established known
+options beside keep|rlctl rule add any limit 100/second keep 5 for known |burst per over for while
 keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
 keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
 behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for while
 what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp payload filter not allow deny limit
 what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter
-what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for while unless
+what is spared|rlctl rule add any limit 100/second over drop |burst share keep per fleet for while unless
 who is spared|rlctl rule add any limit 100/second over drop unless |established
 behind while|rlctl rule add any deny while |not
 behind while not|rlctl rule add any deny while not |

@@ -63,6 +63,35 @@ static void defaults_test(void **state)
 	assert_int_equal(rule.for_ns, 0);
 }
 
+static void division_test(void **state)
+{
+	static const struct {
+		const char *line;
+		uint8_t share[2], keep_for;
+		uint32_t keep;
+	} rows[] = {
+		{"rule any limit 1k/s", {0, 0}, RL_KEEP_NONE, 0},
+		{"rule any limit 1k/s share", {60, 30}, RL_KEEP_NONE, 0},
+		{"rule any limit 1k/s share per source", {60, 30}, RL_KEEP_NONE, 0},
+		{"rule any limit 1k/s share 20/30/50", {20, 30}, RL_KEEP_NONE, 0},
+		{"rule any limit 1k/s keep 20 for established", {0, 0}, RL_KEEP_ESTABLISHED, 20},
+		{"rule any limit 1k/s keep 20 for known", {0, 0}, RL_KEEP_KNOWN, 20},
+		{"rule any limit 10mbit keep 10kbyte for known", {0, 0}, RL_KEEP_KNOWN, 80000},
+		{"rule any limit 10mbyte/s keep 80kbit for known", {0, 0}, RL_KEEP_KNOWN, 10000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rule rule = must_parse(rows[i].line, &on_xdp);
+
+		assert_memory_equal(rule.limit.share, rows[i].share, 2);
+		assert_int_equal(rule.limit.keep_for, rows[i].keep_for);
+		assert_int_equal(rule.limit.keep, rows[i].keep);
+		assert_int_equal(rule.limit.size_other, 0);
+		assert_false(rule.size_cut);
+	}
+}
+
 static void key_test(void **state)
 {
 	static const struct {
@@ -79,6 +108,10 @@ static void key_test(void **state)
 		{"rule any limit 1/s per source+dest", RL_KEY_SOURCE_DEST, 32, 128, &on_xdp},
 		{"rule any limit 1/s per flow", RL_KEY_FLOW, 32, 128, &on_xdp},
 		{"rule any limit 1/s per rule", RL_KEY_RULE, 0, 0, &on_xdp},
+		{"rule any limit 1/s share", RL_KEY_RULE, 0, 0, &on_xdp},
+		{"rule any limit 1/s share per source/24,56", RL_KEY_SOURCE, 24, 56, &on_xdp},
+		{"rule any limit 1/s share per dest", RL_KEY_DEST, 32, 64, &on_egress},
+		{"rule any limit 1/s burst 2 keep 1 for known", RL_KEY_RULE, 0, 0, &on_xdp},
 		{"rule any limit 1/s per dport+source", RL_KEY_SOURCE_DPORT, 32, 64, &on_xdp},
 		{"rule any limit 1/s per source/24,56+dport", RL_KEY_SOURCE_DPORT, 24, 56, &on_xdp},
 		{"rule any limit 1/s per dest/9,8+source/9,8", RL_KEY_SOURCE_DEST, 9, 8, &on_xdp},
@@ -205,6 +238,11 @@ static void identity_test(void **state)
 		{"rule any deny", "rule any established deny", false},
 		{"rule any limit 1/s", "rule any limit 1/s over drop unless established", true},
 		{"rule any syn limit 1/s over challenge", "rule any syn limit 1/s", true},
+		{"rule any limit 1/s share", "rule any limit 2/s per rule", true},
+		{"rule any limit 1/s share", "rule any limit 9/s share 50/30/20", true},
+		{"rule any limit 1/s share", "rule any limit 9/s keep 1 for known", true},
+		{"rule any limit 1/s share", "rule any limit 1/s", false},
+		{"rule any limit 1/s share per source", "rule any limit 1/s", true},
 	};
 
 	(void)state;
@@ -513,6 +551,9 @@ static const struct warn_row {
 	{"rule device new-source limit 9/s\nrule any limit 99/s", {NULL}},
 	{"rule device limit 9/s per source\nrule any limit 99/s", {NULL}},
 	{"rule device limit 9/s\nrule any limit 99/s per rule", {NULL}},
+	{"rule device limit 9/s share\nrule any limit 99/s", {NULL}},
+	{"rule device limit 9/s\nrule any limit 99/s share per source", {NULL}},
+	{"rule device limit 9/s keep 1 for known\nrule any limit 99/s", {LOWER}},
 	{"rule device udp limit 9/s over ban 1h source", {INNOCENT, FORGED}},
 	{"rule device tcp limit 9/s over ban 1h source", {INNOCENT}},
 	{"rule device tcp limit 9/s per source over ban 1h source", {NULL}},
@@ -626,13 +667,13 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_test),        cmocka_unit_test(far_apart_test),
 		cmocka_unit_test(defaults_test),     cmocka_unit_test(key_test),
-		cmocka_unit_test(text_test),         cmocka_unit_test(text_empty_test),
-		cmocka_unit_test(million_test),      cmocka_unit_test(identity_test),
-		cmocka_unit_test(order_test),        cmocka_unit_test(put_find_test),
-		cmocka_unit_test(remove_test),       cmocka_unit_test(selector_test),
-		cmocka_unit_test(syn_test),          cmocka_unit_test(diff_test),
-		cmocka_unit_test(warn_test),         cmocka_unit_test(warn_by_dest_test),
-		cmocka_unit_test(warn_leaving_test),
+		cmocka_unit_test(division_test),     cmocka_unit_test(text_test),
+		cmocka_unit_test(text_empty_test),   cmocka_unit_test(million_test),
+		cmocka_unit_test(identity_test),     cmocka_unit_test(order_test),
+		cmocka_unit_test(put_find_test),     cmocka_unit_test(remove_test),
+		cmocka_unit_test(selector_test),     cmocka_unit_test(syn_test),
+		cmocka_unit_test(diff_test),         cmocka_unit_test(warn_test),
+		cmocka_unit_test(warn_by_dest_test), cmocka_unit_test(warn_leaving_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,54 @@ static const struct print_row {
 	 "rule any limit 50gbyte/second burst 1mbyte", NULL},
 	{"most packets", "rule any limit fixed-window 281474976710656/100d",
 	 "rule any limit fixed-window 281474976710656/100d", NULL},
+	/* share, keep */
+	{"share of a device", "rule device limit 1k/s share",
+	 "rule device limit 1000/second burst 100 share", NULL},
+	{"share makes one bucket", "rule any limit 1k/s share per rule",
+	 "rule any limit 1000/second burst 100 share", NULL},
+	{"share, default parts", "rule any limit 1k/s share 60/30/10 burst 50",
+	 "rule any limit 1000/second burst 50 share", NULL},
+	{"share, one part of the default", "rule any limit 1k/s share 60/20/20 over drop",
+	 "rule any limit 1000/second burst 100 share 60/20/20", NULL},
+	{"share, the largest part", "rule any limit 10mbit over count share 98/1/1",
+	 "rule any limit 10mbit burst 1mbit share 98/1/1 over count", NULL},
+	{"share, the largest part of strangers", "rule any limit 1k/s share 1/1/98 for 1h",
+	 "rule any limit 1000/second burst 100 share 1/1/98 for 1h", NULL},
+	{"share per source", "rule any limit 1k/s per source share",
+	 "rule any limit 1000/second burst 100 share per source", NULL},
+	{"share per network", "rule device udp limit 1k/s share per source/24,56",
+	 "rule device udp limit 1000/second burst 100 share per source/24,56", NULL},
+	{"share per dest", "rule any limit 1k/s share per dest over count",
+	 "rule any limit 1000/second burst 100 share per dest over count", NULL},
+	{"share per dest by destination", "rule any limit 1k/s share per dest",
+	 "rule any limit 1000/second burst 100 share per dest", &on_egress},
+	{"keep", "rule device limit 1k/s keep 20 for established",
+	 "rule device limit 1000/second burst 100 keep 20 for established", NULL},
+	{"keep makes one bucket", "rule any limit 1k/s keep 2 packets for known per rule",
+	 "rule any limit 1000/second burst 100 keep 2 for known", NULL},
+	{"keep, before the burst", "rule any limit 1k/s keep 99 for known burst 100",
+	 "rule any limit 1000/second burst 100 keep 99 for known", NULL},
+	{"keep, and a life", "rule any limit 1k/s keep 20 for established for 1h",
+	 "rule any limit 1000/second burst 100 keep 20 for established for 1h", NULL},
+	{"keep, after a life", "rule any limit 1k/s for 1h keep 20 for known over count",
+	 "rule any limit 1000/second burst 100 keep 20 for known over count for 1h", NULL},
+	{"keep in bits", "rule any limit 10mbit keep 100 kbit for known",
+	 "rule any limit 10mbit burst 1mbit keep 100kbit for known", NULL},
+	{"keep in bytes of a rate in bits", "rule any limit 10mbit keep 10kbyte for known",
+	 "rule any limit 10mbit burst 1mbit keep 80kbit for known", NULL},
+	{"keep in bits of a rate in bytes", "rule any limit 1mbyte/s keep 80kbit for known",
+	 "rule any limit 1mbyte/second burst 100kbyte keep 10kbyte for known", NULL},
+	{"keep in bytes, as the burst",
+	 "rule any limit 10mbit burst 64kibyte keep 9kbyte for known",
+	 "rule any limit 10mbit burst 64kibyte keep 9kbyte for known", NULL},
+	{"keep in bits, beside a burst in bytes",
+	 "rule any limit 10mbit burst 64kibyte keep 9kbit for known",
+	 "rule any limit 10mbit burst 64kibyte keep 1125byte for known", NULL},
+	{"keep of no whole bytes, beside a burst in bytes",
+	 "rule any limit 10mbit burst 64kibyte keep 9001bit for known",
+	 "rule any limit 10mbit burst 64kibyte keep 9001bit for known", NULL},
+	{"keep all but one packet", "rule any limit 1mbyte/s burst 3kbyte keep 1486byte for known",
+	 "rule any limit 1mbyte/second burst 3kbyte keep 1486byte for known", NULL},
 	/* leaky-bucket */
 	{"default queue", "rule any limit leaky-bucket 10/s",
 	 "rule any limit leaky-bucket 10/second queue 1", NULL},
@@ -460,7 +508,10 @@ static void random_test(void **state)
 	for (unsigned int i = 0; i < TURNS(400000); i++) {
 		const struct policy_context *ctx = contexts[i % ARRAY_SIZE(contexts)];
 
-		random_rule(line, ctx);
+		if (i % 8)
+			random_rule(line, ctx);
+		else
+			random_divided(line, ctx);
 		round_trip(line, ctx, printed);
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of a limit (sizes, key, over) or of any action (`for`), in any order, each once. */
+/* Options of a limit (sizes, parts, key, over) or of any action (`for`), in any order, each once.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -48,6 +49,16 @@ static int clause_cold(struct parser *p)
 	if (!rc)
 		p->rule->limit.cold = cold;
 	return rc;
+}
+
+static int clause_share(struct parser *p)
+{
+	return parse_share(p);
+}
+
+static int clause_keep(struct parser *p)
+{
+	return parse_keep(p);
 }
 
 static int clause_per(struct parser *p)
@@ -211,7 +222,8 @@ static int clause_check(struct parser *p, int name)
 	if (name < 0)
 		return refuse(p, p->span,
 			      "is not an option of limit: write burst, queue, slots, ramp, cold, "
-			      "per, over, fleet, for or while; write matches before limit");
+			      "share, keep, per, over, fleet, for or while; write matches before "
+			      "limit");
 	if (name >= 0 && !clause_applies(name, rule->limit.algorithm))
 		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);

@@ -137,6 +137,8 @@ int parse_limit(struct parser *p)
 		key_set(limit, rule_default_key(p->rule, p->ctx));
 	rc = limit_finish[limit->algorithm](p);
 	if (!rc)
+		rc = division_check(p);
+	if (!rc)
 		rc = ban_check(p);
 	return rc ? rc : over_check(p);
 }

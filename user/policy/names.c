@@ -16,6 +16,7 @@ const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
 const char *const key_words[] = {RL_KEYS(WORD)};
 const char *const key_part_words[] = {RL_KEY_PART_WORDS(WORD)};
 const char *const over_words[] = {RL_OVERS(WORD)};
+const char *const keep_words[] = {RL_KEEP_CLASSES(WORD)};
 
 #define REASON_ROW(name_, text_, passes_) {text_, passes_},
 const struct reason_row reason_rows[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};
@@ -52,10 +53,11 @@ bool word_is_action(const char *word)
 #define FIELD_WORD(bit, name, word, ...)       [FIELDS_AT + (bit)] = word,
 #define PROTOCOL_WORD(name, number, has_ports) name,
 /* "rule", the first word of a statement, is in RL_KEYS. */
-static const char *const all_words[] = {RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) RL_FIELDS(
-						FIELD_WORD)[FIELDS_AT + RL_FIELD_COUNT] = "not",
-					RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD)
-						RL_KEYS(WORD) RL_OVERS(WORD) "unless"};
+static const char *const all_words[] = {
+	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD)
+		RL_FIELDS(FIELD_WORD)[FIELDS_AT + RL_FIELD_COUNT] = "not",
+	RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD) RL_KEYS(WORD) RL_OVERS(WORD)
+		RL_KEEP_CLASSES(WORD) "unless"};
 
 /* Spellings of several words are made of others. */
 const char *policy_word(size_t index)

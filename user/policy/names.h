@@ -15,7 +15,8 @@ extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
 extern const char *const key_words[RL_KEY_PARTS];
 extern const char *const key_part_words[RL_PART_COUNT];
-extern const char *const over_words[RL_OVER_COUNT]; /* one of them is several words */
+extern const char *const over_words[RL_OVER_COUNT];   /* one of them is several words */
+extern const char *const keep_words[RL_KEEP_SET - 1]; /* from RL_KEEP_NONE + 1 on */
 
 /* The name of a reason, and whether the packet passes. */
 struct reason_row {

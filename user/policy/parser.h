@@ -21,6 +21,8 @@
 	X(SLOTS, "slots", RL_SLIDING_WINDOW, slots) \
 	X(RAMP, "ramp", RL_WARM_UP, ramp)           \
 	X(COLD, "cold", RL_WARM_UP, cold)           \
+	X(SHARE, "share", RL_TOKEN_BUCKET, share)   \
+	X(KEEP, "keep", RL_TOKEN_BUCKET, keep)      \
 	X(PER, "per", ANY_LIMIT, per)               \
 	X(OVER, "over", ANY_LIMIT, over)            \
 	X(FLEET, "fleet", ANY_LIMIT, fleet)         \
@@ -63,6 +65,8 @@ struct parser {
 	struct span match_at[RL_FIELD_COUNT]; /* enum rl_field */
 	struct span clause_at[CLAUSE_COUNT];  /* length 0: not given */
 	struct port_list sports, dports;
+	__u64 keep; /* its amount, in the unit of the rate */
+	struct span keep_at;
 };
 
 /* ---- words.c: words, numbers and errors ---- */
@@ -230,8 +234,21 @@ uint64_t size_default(const struct rl_limit *limit, const struct policy_context 
 /* Burst of a token bucket or a warm-up for which none is written. */
 uint64_t burst_default(const struct rl_limit *limit, const struct policy_context *ctx);
 
+/* Converts an amount to the unit of the rate: bits to bytes, rounded down, and back, but not
+ * packets. */
+int size_convert(struct parser *p, const struct quantity *q, __u64 *out);
+
 /* Sets the limit's size to `q`, converted to the unit of the rate, and checks it. */
 int size_set(struct parser *p, const struct quantity *q);
+
+/* ---- share.c ---- */
+
+/* The words behind "share" and "keep". */
+int parse_share(struct parser *p);
+int parse_keep(struct parser *p);
+
+/* Refuses them beside options that a divided bucket does not have. */
+int division_check(struct parser *p);
 
 /* ---- ban.c ---- */
 

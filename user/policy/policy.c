@@ -111,7 +111,7 @@ int rule_compare(const struct rule *a, const struct rule *b)
 
 enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx)
 {
-	if (rule->kind == PREFIX_DEVICE)
+	if (rule->kind == PREFIX_DEVICE || rule->limit.share[0] || rule->limit.keep_for)
 		return RL_KEY_RULE;
 	return ctx->by_dest ? RL_KEY_DEST : RL_KEY_SOURCE;
 }

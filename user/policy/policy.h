@@ -35,6 +35,10 @@ struct match {
 	uint8_t src[16], dst[16]; /* mapped, host bits zero */
 };
 
+/* Parts of a limit with `share` where none are written, of 100; strangers have the rest. */
+#define SHARE_ESTABLISHED 60
+#define SHARE_KNOWN       30
+
 struct rule {
 	uint8_t kind;     /* enum prefix_kind */
 	uint8_t action;   /* enum rl_action; RL_ACTION_COUNT: a selector without action */
@@ -185,7 +189,8 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
  * Returns the length, like snprintf; at most RULE_TEXT_MAX - 1. */
 #define RULE_TEXT_MAX 1536
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
-/* A size of the limit, in its unit, as it is printed: in bits or bytes as its own was written. */
+/* A size of the limit, in its unit, as it is printed: in bits or bytes as its own was written, if
+ * that is a whole number. */
 int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount);
 /* rule_print without the word "rule". */
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,

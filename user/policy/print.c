@@ -39,18 +39,19 @@ static void put_prefix(struct writer *w, const char *word, const uint8_t addr[16
 
 int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount)
 {
-	if (!limit->size_other)
+	if (!limit->size_other || (limit->unit == RL_BITS && amount % 8))
 		return amount_print(buf, size, amount, limit->unit);
 	if (limit->unit == RL_BITS)
 		return amount_print(buf, size, amount / 8, RL_BYTES);
 	return amount_print(buf, size, amount * 8, RL_BITS);
 }
 
-static void put_amount(struct writer *w, const char *word, const struct rl_limit *limit)
+static void put_amount(struct writer *w, const char *word, const struct rl_limit *limit,
+		       uint64_t amount)
 {
 	char text[QUANTITY_TEXT_MAX];
 
-	limit_size_print(text, sizeof(text), limit, limit->size);
+	limit_size_print(text, sizeof(text), limit, amount);
 	put(w, "%s%s", word, text);
 }
 
@@ -212,19 +213,33 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 	rate_print(rate, sizeof(rate), limit->amount, limit->period_ns, limit->unit);
 	put(w, " %s", rate);
 	if (limit->algorithm == RL_TOKEN_BUCKET)
-		put_amount(w, " burst ", limit);
+		put_amount(w, " burst ", limit, limit->size);
 	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
 		put_duration(w, " queue ", limit->queue_ns);
 	else if (limit->algorithm == RL_LEAKY_BUCKET)
-		put_amount(w, " queue ", limit);
+		put_amount(w, " queue ", limit, limit->size);
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		put(w, " slots %u", limit->slots);
 	if (limit->algorithm == RL_WARM_UP) {
 		put_duration(w, " ramp ", limit->ramp_ns);
 		put(w, " cold %u", limit->cold);
 		if (limit->size != limit->cold + 1)
-			put_amount(w, " burst ", limit);
+			put_amount(w, " burst ", limit, limit->size);
 	}
+}
+
+static void put_parts(struct writer *w, const struct rl_limit *limit)
+{
+	if (limit->share[0])
+		put(w, " share");
+	if (limit->share[0] &&
+	    (limit->share[0] != SHARE_ESTABLISHED || limit->share[1] != SHARE_KNOWN))
+		put(w, " %u/%u/%u", limit->share[0], limit->share[1],
+		    100 - limit->share[0] - limit->share[1]);
+	if (!limit->keep_for)
+		return;
+	put_amount(w, " keep ", limit, limit->keep);
+	put(w, " for %s", keep_words[limit->keep_for - 1]);
 }
 
 static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
@@ -294,6 +309,7 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 		put(&w, " %s", action_words[rule->action]);
 	if (rule->action == RL_ACTION_LIMIT) {
 		put_algorithm(&w, &rule->limit);
+		put_parts(&w, &rule->limit);
 		put_key(&w, rule, ctx);
 		put_over(&w, &rule->limit);
 		if (rule->limit.fleet)

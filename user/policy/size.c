@@ -54,10 +54,9 @@ int size_check(struct parser *p, struct span at)
 	return 0;
 }
 
-/* Converts an amount to the unit of the rate: bits to bytes and back, but not packets. */
-static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
+int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 {
-	struct rl_limit *limit = &p->rule->limit;
+	const struct rl_limit *limit = &p->rule->limit;
 
 	if (counts_packets(limit) && q->unit != RL_PACKETS)
 		return refuse(p, q->at,
@@ -67,12 +66,9 @@ static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 		return refuse(p, q->at,
 			      "is in packets, but the rate is in bytes or bits: add a unit, for "
 			      "example 64kibyte");
-	limit->size_other = q->unit != limit->unit;
 	*out = q->n;
-	if (limit->unit == RL_BYTES && q->unit == RL_BITS) {
+	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
 		*out = q->n / 8;
-		p->rule->size_cut = q->n % 8;
-	}
 	if (limit->unit == RL_BITS && q->unit == RL_BYTES && __builtin_mul_overflow(q->n, 8, out))
 		*out = UINT64_MAX; /* more than a day of any rate */
 	return 0;
@@ -94,10 +90,13 @@ int size_set(struct parser *p, const struct quantity *q)
 	struct rl_limit *limit = &p->rule->limit;
 	int rc = 0;
 
-	if (q->is_duration)
+	if (q->is_duration) {
 		queue_set(limit, q->n);
-	else
+	} else {
 		rc = size_convert(p, q, &limit->size);
+		limit->size_other = q->unit != limit->unit;
+		p->rule->size_cut = limit->unit == RL_BYTES && q->unit == RL_BITS && q->n % 8;
+	}
 	return rc ? rc : size_check(p, q->at);
 }
 

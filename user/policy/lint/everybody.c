@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "algorithm/key_parts.h"
 #include "policy/lint/lint_limit.h"
 #include "policy/packets/pset.h"
 
@@ -25,10 +24,12 @@ void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, po
 		     arg);
 }
 
-/* Limits packets, or bits, for good: those of all sources together with `shared`, else of each. */
+/* Limits packets, or bits, for good: those of all sources together with `shared`, where one of them
+ * can take all, else of each. */
 static bool holds_back(const struct rule *rule, bool shared)
 {
 	return is_limit(rule) && !is_shadow(rule) && !rule->extra && !rule->for_ns &&
+	       !rule->limit.share[0] &&
 	       (shared ? !key_parts(&rule->limit) : !!(key_parts(&rule->limit) & RL_PART_SOURCE));
 }
 

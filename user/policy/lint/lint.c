@@ -16,6 +16,7 @@
 #include "policy/field.h"
 #include "policy/lint/lint_limit.h"
 #include "policy/lint/lint_range.h"
+#include "policy/lint/lint_share.h"
 #include "policy/packets/pset.h"
 #include "policy/policy.h"
 #include "policy/sets/set.h"
@@ -463,6 +464,24 @@ static void lint_full(struct lint *lint, const struct rule *rule)
 	}
 }
 
+/* ---- a limit by itself */
+
+static void lint_limit(struct lint *lint, const struct rule *rule)
+{
+	char loss[BURST_LOSS_MAX], share[SHARE_LOSS_MAX];
+
+	if (key_lacks_ports(rule))
+		lint_warn(lint, rule, KEY_LACKS_PORTS);
+	if (!lint->ctx->leaving && is_hidden_in_fragments(rule, lint->policy))
+		lint_warn(lint, rule, HIDDEN_IN_FRAGMENTS);
+	if (burst_loss(rule, lint->ctx, loss))
+		lint_warn(lint, rule, loss);
+	if (share_is_slow(rule, lint->ctx, share))
+		lint_warn(lint, rule, share);
+	if (share_is_unused(rule, share))
+		lint_warn(lint, rule, share);
+}
+
 /* ---- all of it */
 
 /* Whether a prefix holds another: any holds them all, and who is in a set is not known. */
@@ -481,7 +500,6 @@ static void lint_group(struct lint *lint, const struct group *group, bool only_a
 	const struct group all = {.first = lint->policy->rules, .count = lint->policy->count};
 	bool device = group->first->kind == PREFIX_DEVICE;
 	const struct group *others = device && only_any ? &all : group;
-	char loss[BURST_LOSS_MAX];
 
 	/* Leaves in lint->around the groups whose prefixes hold this one. */
 	while (lint->depth && !prefix_holds(lint->around[lint->depth - 1].first, group->first))
@@ -492,12 +510,7 @@ static void lint_group(struct lint *lint, const struct group *group, bool only_a
 			lint_dead(lint, others, rule, only_any);
 		else if ((device || is_wide(rule)) && policy_append(&lint->wide, rule))
 			lint->error = -ENOMEM;
-		if (key_lacks_ports(rule))
-			lint_warn(lint, rule, KEY_LACKS_PORTS);
-		if (!lint->ctx->leaving && is_hidden_in_fragments(rule, lint->policy))
-			lint_warn(lint, rule, HIDDEN_IN_FRAGMENTS);
-		if (burst_loss(rule, lint->ctx, loss))
-			lint_warn(lint, rule, loss);
+		lint_limit(lint, rule);
 		lint_unknown(lint, rule);
 	}
 	lint_hidden(lint, group);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algorithm/key_parts.h"
 #include "base/units.h"
 #include "policy/packets/decide.h"
 #include "policy/names.h"
@@ -49,12 +48,12 @@ static bool is_one_address(const struct rule *rule)
 bool limit_replaces(const struct rule *limit, const struct rule *hidden,
 		    const struct policy_context *ctx)
 {
-	uint8_t parts = key_parts(&limit->limit);
+	uint8_t parts = limit_parts(&limit->limit);
 
 	if (!is_limit(limit) || is_shadow(limit) ||
 	    (limit->limit.unit == RL_PACKETS) != (hidden->limit.unit == RL_PACKETS))
 		return false;
-	return parts == key_parts(&hidden->limit) || !parts ||
+	return parts == limit_parts(&hidden->limit) || !parts ||
 	       (is_one_address(limit) && limit->limit.key == rule_default_key(limit, ctx));
 }
 
@@ -150,7 +149,7 @@ static bool key_is_shared(const struct rule *rule)
 	bool one = match_wants(match, RL_MATCH_DPORT) && match->dport_first == match->dport_last;
 	uint8_t common = RL_PART_DEST | RL_PART_PROTO | (one ? RL_PART_DPORT : 0);
 
-	return !(key_parts(&rule->limit) & ~common);
+	return !(limit_parts(&rule->limit) & ~common);
 }
 
 static bool wants_prefix(const struct match *match, enum rl_match_flag flag)
@@ -305,7 +304,7 @@ static bool holds_unknown(const struct rule *rule)
 	bool off;
 
 	return rule->kind == PREFIX_DEVICE && is_limit(rule) && !is_shadow(rule) &&
-	       !key_parts(&rule->limit) && match_wants(&rule->match, RL_MATCH_NEW_SOURCE) &&
+	       !limit_parts(&rule->limit) && match_wants(&rule->match, RL_MATCH_NEW_SOURCE) &&
 	       !rule_while(rule, &off)[0];
 }
 

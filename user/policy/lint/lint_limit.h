@@ -2,11 +2,18 @@
 /* Limits compared with each other, for lint. Pure. */
 #pragma once
 
+#include "algorithm/key_parts.h"
 #include "policy/policy.h"
 
 static inline bool is_limit(const struct rule *rule)
 {
 	return rule->action == RL_ACTION_LIMIT;
+}
+
+/* The parts of a packet of which each value has a bucket of its own: none where all share one. */
+static inline uint8_t limit_parts(const struct rl_limit *limit)
+{
+	return limit->share[0] ? 0 : key_parts(limit);
 }
 
 /* A limit that drops nothing. */
