@@ -438,6 +438,23 @@ struct {
 	__array(values, struct alarm_counts_inner);
 } alarm_counts SEC(".maps");
 
+/* Limits that senders share: backend_parts.h. There while the policy has one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no bin lies in two cache lines */
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rl_shares);
+} shares SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RL_SHARES_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_share_counts)); /* at attach: for each CPU */
+} share_counts SEC(".maps");
+
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

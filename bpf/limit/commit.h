@@ -167,6 +167,17 @@ static __always_inline int limits_peek(struct decision *d, __u16 passing)
 	return OUTCOME_WITHIN;
 }
 
+/* Is the packet over a shadow that is not asked by a peek, nor by its charge? */
+static __always_inline bool is_over_parts(struct decision *d, const struct rl_rule *rule,
+					  __u16 passing)
+{
+#if EXTENDED
+	if (parts_are_of(rule) && rule->flags & passing)
+		return !parts_admits(&d->p, rule);
+#endif
+	return false;
+}
+
 static __always_inline int limits_commit(struct decision *d, __u16 passing)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->uncharged >> i; i++) {
@@ -176,7 +187,9 @@ static __always_inline int limits_commit(struct decision *d, __u16 passing)
 
 		if (!rule)
 			continue;
-		if (!limit_commit(plan)) {
+		if (is_over_parts(d, rule, passing)) {
+			outcome = OUTCOME_OVER;
+		} else if (!limit_commit(plan)) {
 			outcome = limit_consume(&d->p, rule);
 			plan->receipt = d->p.receipt;
 		}

@@ -7,6 +7,7 @@
 #include "limit/backend_fleet.h"
 #include "limit/backend_hot.h"
 #include "limit/backend_lru.h"
+#include "limit/backend_parts.h"
 #include "limit/backend_shared.h"
 #include "limit/backend_unconfirmed.h"
 #include "limit/ban.h"
@@ -53,6 +54,10 @@ static __always_inline int limit_admits(struct packet *p, const struct rl_rule *
 	case RL_BACKEND_SHARED:
 		return shared_admits_apart(p, rule, plan);
 	}
+#if EXTENDED
+	if (parts_are_of(rule))
+		return parts_admits(p, rule);
+#endif
 	return keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
 }
 
@@ -125,6 +130,10 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 	case RL_BACKEND_SHARED:
 		return shared_consume(p, rule, now_ns, limit_amount(p, rule));
 	}
+#if EXTENDED
+	if (parts_are_of(rule))
+		return parts_consume(p, rule);
+#endif
 	return keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
 }
 
@@ -151,6 +160,7 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 		hot_refund(p, rule);
 		break;
 	case RL_BACKEND_SHARED:
+	case RL_BACKEND_PARTS: /* which has no batches */
 		shared_refund(p, rule);
 		break;
 	default:

@@ -66,17 +66,26 @@ static __always_inline struct rl_alarms *alarms_of(__u32 half)
 	return inner ? only(inner) : NULL;
 }
 
-/* Until when a guard is uneasy. */
-static __always_inline __u64 uneasy_until(const struct packet *p)
+/* Until when a limit that senders share refuses some. */
+static __always_inline __u64 shares_uneasy_until(void)
 {
-	struct rl_alarms *all = alarms_of(p->facts.half);
+	struct rl_shares *all = shares_limits ? only(map_there(&shares)) : NULL;
 
 	return all ? READ_ONCE(all->uneasy_ns) : 0;
 }
 
+/* Until when a guard is uneasy. */
+static __always_inline __u64 uneasy_until(const struct packet *p)
+{
+	struct rl_alarms *all = counts_alarms ? alarms_of(p->facts.half) : NULL;
+	__u64 until = all ? READ_ONCE(all->uneasy_ns) : 0, shared = shares_uneasy_until();
+
+	return until > shared ? until : shared;
+}
+
 static __always_inline bool has_guards(const struct packet *p)
 {
-	return counts_alarms && p->facts.ripens_ms;
+	return (counts_alarms || shares_limits) && p->facts.ripens_ms;
 }
 
 /* Is a guard on, or may it go on for the packets of now? */

@@ -15,6 +15,7 @@
 #include <linux/tcp.h>
 #include <bpf/bpf_helpers.h>
 
+#include "algorithm/share.h"
 #include "rlctl_abi.h"
 #include "variant.h"
 
@@ -29,9 +30,20 @@ const volatile bool has_windows = false;     /* RL_USE_WINDOWS */
 const volatile bool has_logs = false;        /* RL_USE_LOGS */
 const volatile bool has_fleet = false;       /* RL_USE_FLEET */
 const volatile bool knows_sources = false;   /* RL_USE_NEW_SOURCE */
+const volatile bool shares_limits = false;   /* RL_USE_PARTS */
 #endif
 
 #if EXTENDED
+
+/* Under a limit that senders share: enum rl_share_class, and of a stranger its bins and its draw.
+ */
+struct sender {
+	__u32 bin[4]; /* of RL_ROWS; a power of two, for the verifier */
+	struct share_draw draw;
+	__u32 admitted_by; /* limit_id of the limit that was asked before the rules; 0: none */
+	__u8 busy;         /* senders are asked for their class */
+	__u8 stranger;     /* it was: that of a stranger */
+};
 
 struct facts {
 	__u16 number[RL_NUMBERS]; /* enum rl_number */
@@ -46,6 +58,7 @@ struct facts {
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
 	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
 	__u8 half;                /* of the policy; where it has alarms */
+	struct sender sender;     /* with shares_limits, of the limit that was asked last */
 };
 
 /* The word of struct packet that a field of the facts begins with. */

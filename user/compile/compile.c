@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "compile/build.h"
 #include "compile/numbers.h"
+#include "compile/parts.h"
 #include "policy/policy.h"
 
 static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
@@ -108,6 +109,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		ret = known_by_emit(b, next);
 	if (!ret)
 		ret = alarms_emit(b, next);
+	if (!ret)
+		parts_number(b);
 	if (!ret)
 		ret = b->error;
 	if (!ret) {
@@ -226,6 +229,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* which class is remembered depends on all rules */
 	if (program_uses_of(current, ctx) & ~program_uses_of(next, ctx))
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
+	if (program_uses_of(next, ctx) & RL_USE_PARTS)
+		return -EAGAIN; /* they are numbered together */
 	if (extras_count(next))
 		return -EAGAIN; /* theirs are written with the whole policy */
 	if (known_by_changes(current, header) || known_by_changes(next, header))

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "compile/build.h"
 #include "compile/numbers.h"
+#include "compile/parts.h"
 #include "policy/field.h"
 #include "policy/policy.h"
 #include "policy/packets/pset.h"
@@ -85,6 +86,7 @@ uint32_t rule_uses(const struct rule *rule)
 		return uses;
 	if (!limit_is_bucket(limit) || limit->fleet || limit->over == RL_OVER_BAN)
 		uses |= RL_USE_STATES;
+	uses |= parts_uses(limit);
 	if (limit->fleet)
 		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN)
@@ -249,6 +251,7 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes)
 /* Refuses rules that this instance does not support. */
 static void check_rule(struct build *b, const struct rule *rule)
 {
+	parts_check(b, rule);
 	if (rule->limit.fleet && b->ctx->share)
 		build_refuse(b, rule, -EOPNOTSUPP,
 			     "fleet does not work with --table cpu: detach, then attach with "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "compile/parts.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 
@@ -18,7 +19,8 @@ struct shapes {
 
 static bool asks_known(const struct rule *rule)
 {
-	return rule->match.flags & RL_MATCH_NEW_SOURCE;
+	return rule->match.flags & RL_MATCH_NEW_SOURCE ||
+	       (rule->action == RL_ACTION_LIMIT && limit_asks_known(&rule->limit));
 }
 
 /* The rest of its match: what the packet looks like. */

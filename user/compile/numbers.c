@@ -12,13 +12,14 @@
 #include "base/units.h"
 #include "compile/numbers.h"
 
+#include "compile/parts.h"
+
 #define TICKS_MIN          16 /* ticks in the span of a limit on the tick clock, at least */
 #define COST_SHIFT_MAX     24
 #define AMOUNT_MAX         0xfffffu /* bytes; a GSO packet is smaller than 1 MiB */
 #define PACKET_BYTES_SMALL 64
 #define BATCH_US           50
 #define BATCH_PART         64
-#define ETHERNET_MAX       22 /* header with two VLAN tags */
 
 typedef unsigned __int128 u128;
 
@@ -203,6 +204,8 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 {
 	if (limit->fleet)
 		return RL_BACKEND_FLEET;
+	if (limit_has_parts(limit))
+		return RL_BACKEND_PARTS;
 	if (limit->key == RL_KEY_RULE)
 		return limit_is_bucket(limit) ? RL_BACKEND_SHARED : RL_BACKEND_LRU;
 	if (!ctx->hot)
@@ -216,7 +219,7 @@ uint32_t limit_state_uses(const struct rl_limit *limit, const struct compile_con
 
 	if (backend == RL_BACKEND_SHARED)
 		return RL_USE_SHARED;
-	if (backend == RL_BACKEND_HOT)
+	if (backend == RL_BACKEND_HOT || backend == RL_BACKEND_PARTS)
 		return 0;
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		return RL_USE_WINDOWS;
@@ -286,7 +289,9 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
-		if (!limit_paces(limit, ctx->hook)) /* pacing needs the exact state */
+		if (out->backend == RL_BACKEND_PARTS)
+			parts_compile(limit, ctx, &out->parts);
+		else if (!limit_paces(limit, ctx->hook)) /* pacing needs the exact state */
 			batch_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:

@@ -198,6 +198,7 @@ static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, ui
 		.cpus = 1,
 		.possible_cpus = 1,
 		.log_max = RL_SLIDING_LOG_MAX,
+		.hot = true,
 		.now_ns = clock_ns(CLOCK_MONOTONIC),
 		.text = ctx,
 	};

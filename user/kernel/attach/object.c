@@ -92,7 +92,8 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 /* Matches that few policies have: bpf/packet/facts.h. */
 static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
 {
-	skel->rodata->matches_extra = uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS);
+	skel->rodata->matches_extra =
+		uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PARTS);
 	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
 	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
 }
@@ -106,6 +107,8 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_value_size(skel->maps.known_filter,
 				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
 	bpf_map__set_max_entries(skel->maps.answers, RL_ANSWERS_CPUS + info->possible_cpus);
+	bpf_map__set_value_size(skel->maps.share_counts,
+				info->possible_cpus * sizeof(struct rl_share_counts));
 	bpf_map__set_max_entries(skel->maps.fleet_keys, info->sources);
 	bpf_map__set_type(skel->maps.flows, lru_type(info));
 	bpf_map__set_max_entries(skel->maps.flows, info->sources);
@@ -139,6 +142,7 @@ static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance 
 	skel->rodata->has_peers = policy_map_is_used(info, uses, POLICY_MAP_peers);
 	skel->rodata->keeps_asked = instance_asks(info, uses);
 	skel->rodata->knows_sources = uses & RL_USE_NEW_SOURCE;
+	skel->rodata->shares_limits = uses & RL_USE_PARTS;
 }
 
 /* All objects come from one source, so that one skeleton serves for all. */

@@ -72,7 +72,9 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	X(fleet_events, RL_USE_FLEET)      \
 	X(sets, RL_USE_ANY_SETS)           \
 	X(member_layout, RL_USE_ANY_SETS)  \
-	X(set_counts, RL_USE_ANY_SETS)
+	X(set_counts, RL_USE_ANY_SETS)     \
+	X(shares, RL_USE_PARTS)            \
+	X(share_counts, RL_USE_PARTS)
 
 #define POLICY_MAP_ID(name, uses) POLICY_MAP_##name,
 enum policy_map { POLICY_MAPS(POLICY_MAP_ID) POLICY_MAP_COUNT };

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Backend parts: the one bucket of a rule of which classes of senders have parts. With `keep`, the
+ * last of it is for one class; with `share`, each class and each sender in it has a pace, which
+ * follows from what comes: algorithm/share.h. Only with EXTENDED, and there only where the policy
+ * has such a limit.
+ *
+ * Such a limit is asked after all others of the packet, and the sender's own bucket is charged
+ * then: it lives in the hot table, under the limit and the sender. Arrivals are counted by each
+ * CPU in lines of its own. The first packet after the end of a step sums them up, as it is with
+ * alarms (alarm.h): it takes next_ns for ~0, which only one CPU can. Others go on meanwhile by
+ * the numbers of the step before.
+ *
+ * Races: two CPUs that count in one bin at once may lose one of the counts.
+ */
+#pragma once
+
+#include "algorithm/share.h"
+#include "limit/counters.h"
+#include "limit/hot.h"
+#include "limit/outcome.h"
+#include "limit/pace.h"
+#include "limit/state.h"
+#include "match/known_source.h"
+
+#if EXTENDED
+
+static __always_inline bool parts_are_of(const struct rl_rule *rule)
+{
+	return shares_limits && rule->backend == RL_BACKEND_PARTS;
+}
+
+/* Those of all CPUs. */
+static __always_inline struct rl_share_counts *share_counts_of(__u32 index)
+{
+	return bpf_map_lookup_elem(map_there(&share_counts), &index);
+}
+
+/* The sum of all CPUs' counts; what: a word of rl_share_counts. */
+__noinline __u64 share_counted(__u32 index, __u32 what)
+{
+	struct rl_share_counts *counts = shares_limits ? share_counts_of(index) : NULL;
+	__u64 sum = 0;
+
+	if (!counts)
+		return 0;
+	what &= 2 * RL_SHARE_COUNTS - 1;
+	for (__u32 cpu = 0; cpu < counters_cpus; cpu++)
+		sum += READ_ONCE(((__u64 *)&counts[cpu])[what]);
+	return sum;
+}
+
+/* The state of another limit, or of none, becomes this one's; its own goes on with new numbers. */
+__noinline int share_begin(struct rl_shares *all, const struct rl_rule *rule)
+{
+	struct rl_share *s;
+
+	if (!all || !rule)
+		return 0;
+	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
+	s->parts = rule->parts;
+	s->generation = rule->generation;
+	if (s->limit_id == rule->limit_id)
+		return 0;
+	s->limit_id = rule->limit_id;
+	s->began_ns = clock_tick();
+	s->busy_ns = 0;
+	share_open(s, &rule->parts);
+	WRITE_ONCE(all->next_ns, 0);
+	return 0;
+}
+
+/* The end of a step. Apart, so that the verifier follows its branches once. */
+__noinline int share_turn(struct rl_shares *all, __u32 index, __u64 now_ns)
+{
+	__u64 counted[2 * RL_SHARE_COUNTS];
+	struct rl_share *s;
+
+	if (!all)
+		return 0;
+	s = &all->share[index & (RL_SHARES_MAX - 1)];
+	for (__u32 i = 0; i < 2 * RL_SHARE_COUNTS; i++)
+		counted[i] = share_counted(index, i);
+	if (share_end_step(s, &s->parts, counted, counted + RL_SHARE_COUNTS, s->began_ns, now_ns))
+		WRITE_ONCE(all->uneasy_ns, now_ns + SHARE_BUSY_NS);
+	s->began_ns = now_ns;
+	if (s->busy_ns > READ_ONCE(all->busy_ns))
+		WRITE_ONCE(all->busy_ns, s->busy_ns);
+	return 0;
+}
+
+/* Ends the steps that are over; next_ns is ~0. */
+__noinline int shares_turn(struct rl_shares *all, __u64 now_ns)
+{
+	__u64 next_ns = ~0ull;
+
+	if (!all)
+		return 0;
+	for (__u32 i = 0; i < RL_SHARES_MAX; i++) {
+		struct rl_share *s = &all->share[i];
+
+		if (!s->limit_id || !s->parts.step_ns)
+			continue;
+		if (now_ns - s->began_ns >= s->parts.step_ns)
+			share_turn(all, i, now_ns);
+		if (s->began_ns + s->parts.step_ns < next_ns)
+			next_ns = s->began_ns + s->parts.step_ns;
+	}
+	__sync_lock_test_and_set(&all->next_ns, next_ns); /* a full barrier */
+	return 0;
+}
+
+/* Before rules are asked: ends steps, and notes whether senders are to be asked for their class. */
+__noinline int shares_look(struct packet *p)
+{
+	struct rl_shares *all = only(map_there(&shares));
+	__u64 now_ns = clock_tick(), next_ns;
+
+	if (!shares_limits || !p || !all)
+		return 0;
+	p->facts.sender.admitted_by = 0;
+	p->facts.sender.stranger = 0;
+	next_ns = READ_ONCE(all->next_ns);
+	if (now_ns >= next_ns && __sync_bool_compare_and_swap(&all->next_ns, next_ns, ~0ull))
+		shares_turn(all, now_ns);
+	p->facts.sender.busy = now_ns < READ_ONCE(all->busy_ns);
+	return 0;
+}
+
+/* ---- senders */
+
+/* The key of the sender's bucket: the source, or what the limit counts by. */
+static __always_inline struct hot_key sender_key(struct packet *p, const struct rl_rule *rule)
+{
+	if (!rule->parts.classes)
+		return hot_key_build(p, rule);
+	return hot_key_of(known_address(p), hot_key_rest(rule->limit_id, 0, 0), 0, hot_mask);
+}
+
+/* The word of a sender's slot: above, when it was charged, so that the table takes it for a debt of
+ * a second; below, how full its bucket is, by the clock of its class. After a minute it is empty.
+ * A pace that turns the lower bits within that time drains a bucket in milliseconds. */
+#define PACED_BITS  30
+#define PACED_MASK  ((1ull << PACED_BITS) - 1)
+#define PACED_WORTH 16   /* << PACED_BITS: grains, a second */
+#define PACED_IDLE  1024 /* a minute */
+
+static __always_inline __u32 paced_shift(const struct rl_rule *rule)
+{
+	return rule->flags & RL_RULE_BYTES ? RL_SHARE_SHIFT : RL_SHARE_SHIFT / 2;
+}
+
+static __always_inline __u64 paced_read(__u64 word, __u64 clock, __u64 now, __u32 shift)
+{
+	__s64 ahead = (__s64)((word - (clock >> shift)) << (64 - PACED_BITS));
+	__u64 idle = (now >> PACED_BITS) + PACED_WORTH - (word >> PACED_BITS);
+
+	return idle > PACED_IDLE ? clock : clock + ((ahead >> (64 - PACED_BITS)) << shift);
+}
+
+static __always_inline __u64 paced_word(__u64 full, __u64 now, __u32 shift)
+{
+	return ((now >> PACED_BITS) + PACED_WORTH) << PACED_BITS | (full >> shift & PACED_MASK);
+}
+
+/* Charges the sender's bucket. Two CPUs that do at once: one packet costs nothing. */
+__noinline int sender_takes(struct packet *p, const struct rl_rule *rule, struct rl_share *s,
+			    struct rl_share_part *part)
+{
+	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), old = 0, full;
+	struct rl_hot_slot *slot;
+	struct rl_hot_set *set;
+	__u32 way = RL_HOT_WAYS;
+	struct hot_key key;
+	bool admits;
+
+	if (!p || !rule || !s || !part)
+		return 0;
+	key = sender_key(p, rule);
+	share_see(part, key.fingerprint >> 32);
+	if (share_is_open(part))
+		return 1;
+	slot = hot_look(&key, &set);
+	if (!set)
+		return 0;
+	if (slot) {
+		old = READ_ONCE(slot->word);
+		way = ((__u64)slot - (__u64)set) / sizeof(*slot);
+	}
+	full = paced_read(old, share_clock(s, part, s->parts.step_ns, now_ns), now,
+			  paced_shift(rule));
+	admits = share_sender_admits(s, part, &s->parts, &full, key.fingerprint >> 32,
+				     limit_amount(p, rule), now_ns);
+	if (!admits)
+		return 0;
+	full = paced_word(full, now, paced_shift(rule));
+	if (way == RL_HOT_WAYS) {
+		hot_insert(set, key.fingerprint, full, now);
+		return 1;
+	}
+	slot = &set->slot[way & (RL_HOT_WAYS - 1)]; /* older verifiers lose what `slot` was */
+	if (hot_is(slot, key.fingerprint))
+		__sync_val_compare_and_swap(&slot->word, old, full);
+	return 1;
+}
+
+/* ---- strangers */
+
+static __always_inline __u64 pattern_of(const struct packet *p)
+{
+	const struct facts *fact = &p->facts;
+	__u64 flags = fact->lacks & RL_HAS_TCP ? 0 : FACT(TCP_FLAGS);
+	__u64 port = p->flags & PACKET_PORTS ? p->dport : 0;
+
+	return port << 48 | (__u64)(FACT(LENGTH) / 8) << 32 | flags << 16 | (__u64)FACT(TTL) << 8 |
+	       p->proto;
+}
+
+static __always_inline __u64 source_network(const struct packet *p)
+{
+	const __u16 *half = (const __u16 *)p->src;
+
+	return p->flags & PACKET_IPV4 ? half[6] : (__u64)half[0] << 32 | (__u64)half[1] << 16 | 1;
+}
+
+/* The bin of the limit's region of a row of so many bins. */
+static __always_inline __u32 bin_of(const struct rl_rule *rule, __u32 size, __u64 what)
+{
+	__u32 part = size >> (rule->parts.bins_shift & 3);
+	__u64 hash = hot_hash_word(hot_seed, true, what ^ (__u64)rule->limit_id << 24);
+
+	return (rule->parts.index * part + ((hash >> 8) & (part - 1))) & (size - 1);
+}
+
+static __always_inline __u32 stranger_bin(const struct packet *p, const struct rl_rule *rule,
+					  __u32 row)
+{
+	switch (row) {
+	case RL_ROW_PATTERN:
+		return bin_of(rule, RL_BINS_PATTERN, pattern_of(p));
+	case RL_ROW_NETWORK:
+		return RL_BINS_PATTERN + bin_of(rule, RL_BINS_NETWORK, source_network(p));
+	}
+	return RL_BINS_PATTERN + RL_BINS_NETWORK +
+	       bin_of(rule, RL_BINS_PORT, (__u64)p->dport << 8 | p->proto);
+}
+
+/* A draw of a source stays for two seconds, which begin at another time for each. nth: of this
+ * CPU's strangers; its multiples are as even as random ones. */
+static __always_inline void stranger_draw(struct packet *p, __u64 nth)
+{
+	const __u64 stays = 1ull << SHARE_DRAW_SHIFT;
+	__u64 source = known_address(p);
+	__u64 epoch = (clock_tick() + (source & (stays - 1))) >> SHARE_DRAW_SHIFT;
+
+	share_draw_begin(&p->facts.sender.draw,
+			 hot_hash_word(hot_seed, true, source ^ epoch * HOT_GENERATION) >> 32,
+			 nth * HOT_GENERATION >> 32);
+}
+
+/* Its bin of the row; false: the packet is refused. */
+__noinline int stranger_row(struct packet *p, const struct rl_rule *rule, struct rl_shares *all,
+			    __u32 row)
+{
+	const struct rl_share *s;
+	__u32 bin;
+
+	if (!p || !rule || !all)
+		return 0;
+	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
+	bin = stranger_bin(p, rule, row) & (RL_BINS - 1);
+	p->facts.sender.bin[row & 3] = bin;
+	return share_row(&p->facts.sender.draw, &all->bins[bin], row, s, &s->parts,
+			 limit_amount(p, rule));
+}
+
+/* The bucket of the bin that admits the least part. */
+__noinline int stranger_bucket(struct packet *p, const struct rl_rule *rule, struct rl_shares *all)
+{
+	const struct rl_share *s;
+	__u32 bin;
+
+	if (!p || !rule || !all)
+		return 0;
+	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
+	bin = p->facts.sender.bin[p->facts.sender.draw.cap & 3] & (RL_BINS - 1);
+	return share_bin_takes(&p->facts.sender.draw, &all->bins[bin], s, &s->parts,
+			       limit_amount(p, rule), clock_tick());
+}
+
+static __always_inline bool stranger_takes(struct packet *p, const struct rl_rule *rule,
+					   struct rl_shares *all)
+{
+	for (__u32 row = 0; row < RL_ROWS; row++)
+		if (!stranger_row(p, rule, all, row))
+			return false;
+	return p->facts.sender.draw.cap == RL_ROWS || stranger_bucket(p, rule, all);
+}
+
+/* ---- the limit */
+
+static __always_inline __u32 sender_class(const struct packet *p)
+{
+	if (p->facts.sender.stranger)
+		return RL_SHARE_STRANGER;
+	if (p->proof == PROOF_ESTABLISHED)
+		return RL_SHARE_ESTABLISHED;
+	return source_is_known(p) ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
+}
+
+static __always_inline __u32 class_under(const struct packet *p, const struct rl_rule *rule,
+					 const struct rl_share *s)
+{
+	if (clock_tick() >= READ_ONCE(s->busy_ns))
+		return RL_SHARE_UNASKED;
+	return rule->parts.classes ? sender_class(p) : RL_SHARE_KNOWN;
+}
+
+/* Is the packet in the sender's part? */
+__noinline int share_admits(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_shares *all = only(map_there(&shares));
+	struct rl_share_counts *counts;
+	struct rl_share *s;
+	__u64 amount;
+	int admits = 1;
+	__u32 class;
+
+	if (!p || !rule || !all)
+		return 0;
+	if (p->facts.sender.admitted_by == rule->limit_id)
+		return 1;
+	counts = share_counts_of(rule->parts.index);
+	if (!counts)
+		return 0;
+	counts += counters_cpu();
+	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
+	if (s->generation != rule->generation)
+		share_begin(all, rule);
+	amount = limit_amount(p, rule);
+	class = class_under(p, rule, s);
+	counts->arrived[class] += amount;
+	if (class == RL_SHARE_STRANGER) {
+		stranger_draw(p, counts->arrived[class]);
+		admits = stranger_takes(p, rule, all);
+	} else if (class < RL_SHARE_STRANGER)
+		admits = sender_takes(p, rule, s, &s->part[class & 1]);
+	if (admits) {
+		counts->admitted[class] += amount;
+		if (class < RL_SHARE_CLASSES)
+			admits = share_has_room(&s->part[class], amount);
+	}
+	return admits;
+}
+
+/* How much of the bucket is not for this packet. */
+__noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_shares *all = only(map_there(&shares));
+	__u64 now_ns = clock_tick();
+
+	if (!p || !rule || !all)
+		return 0;
+	if (rule->parts.keep_for == RL_KEEP_KNOWN && source_is_known(p))
+		return 0;
+	if (rule->parts.keep_for == RL_KEEP_ESTABLISHED) {
+		/* From now on sockets are looked up: nothing was asked of this one. */
+		if (READ_ONCE(all->busy_ns) < now_ns + SHARE_BUSY_NS / 2)
+			WRITE_ONCE(all->busy_ns, now_ns + SHARE_BUSY_NS);
+		if (p->proof < PROOF_STRANGER || p->proof == PROOF_ESTABLISHED)
+			return 0;
+	}
+	return rule->parts.reserve;
+}
+
+static __always_inline bool parts_share(const struct rl_rule *rule)
+{
+	return rule->parts.room;
+}
+
+/* Has the bucket room for it, besides what is kept from the packet? */
+static __always_inline bool parts_has(struct packet *p, const struct rl_rule *rule, __u64 word,
+				      __u64 now, __u64 amount)
+{
+	struct rl_gcra part = rule->gcra;
+	__u64 next;
+
+	if (!gcra_admits(&part, word, now, amount, &next))
+		return false;
+	if (!rule->parts.reserve || next - now <= part.capacity - rule->parts.reserve)
+		return true;
+	return !parts_reserve(p, rule);
+}
+
+__noinline int parts_bucket_admits(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state *state;
+	__u64 now;
+
+	if (!p || !rule)
+		return 0;
+	state = shared_find(rule);
+	if (!state)
+		return 0;
+	now = gcra_now(clock_of(p, rule));
+	gcra_settle(&rule->gcra, &state->word, now);
+	return parts_has(p, rule, READ_ONCE(state->word), now, limit_amount(p, rule));
+}
+
+static __always_inline bool parts_admits(struct packet *p, const struct rl_rule *rule)
+{
+	return (!parts_share(rule) || share_admits(p, rule)) && parts_bucket_admits(p, rule);
+}
+
+/* Counts a packet that passes the limit. */
+__noinline int share_count(struct packet *p, const struct rl_rule *rule, __u64 amount)
+{
+	struct rl_shares *all = only(map_there(&shares));
+	struct rl_share_counts *counts;
+
+	if (!p || !rule || !all)
+		return 0;
+	counts = share_counts_of(rule->parts.index);
+	if (counts)
+		counts[counters_cpu()].passed[class_under(
+			p, rule, &all->share[rule->parts.index & (RL_SHARES_MAX - 1)])] += amount;
+	return 0;
+}
+
+/* Charges the bucket. enum outcome. */
+__noinline int parts_consume(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state *state;
+	__u64 amount;
+
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	state = shared_find(rule);
+	amount = limit_amount(p, rule);
+	if (!state || !bucket_consume(p, rule, &state->word, gcra_now(clock_of(p, rule)), amount))
+		return OUTCOME_OVER;
+	if (parts_share(rule))
+		share_count(p, rule, amount);
+	return OUTCOME_WITHIN;
+}
+
+#endif

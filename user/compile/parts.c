@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "compile/parts.h"
+
+#include <errno.h>
+
+#include "algorithm/share.h"
+#include "base/units.h"
+#include "compile/numbers.h"
+#include "policy/policy.h"
+
+#define STEP_MAX_NS    (320 * NS_PER_MS)
+#define FILLED_PERCENT 97 /* of the rate: the bucket behind the parts is not to refuse */
+#define RIPENS_MS      300
+
+bool limit_has_parts(const struct rl_limit *limit)
+{
+	return limit->share[0] || (limit->algorithm == RL_TOKEN_BUCKET && limit->keep_for);
+}
+
+/* Is it shared by classes of senders, and not by a key? */
+static bool has_classes(const struct rl_limit *limit)
+{
+	return limit->share[0] && limit->key == RL_KEY_RULE;
+}
+
+bool limit_asks_known(const struct rl_limit *limit)
+{
+	return has_classes(limit) || (limit_has_parts(limit) && limit->keep_for == RL_KEEP_KNOWN);
+}
+
+uint32_t parts_uses(const struct rl_limit *limit)
+{
+	bool asks_proof = has_classes(limit) || limit->keep_for == RL_KEEP_ESTABLISHED;
+
+	if (!limit_has_parts(limit))
+		return 0;
+	return RL_USE_PARTS | (limit_asks_known(limit) ? RL_USE_NEW_SOURCE : 0) |
+	       (asks_proof ? RL_USE_PROOF | RL_USE_ASKED : 0);
+}
+
+/* Whole ticks, so that all steps are equally long. */
+static uint32_t step_of(const struct rl_limit *limit, uint64_t packet, uint64_t tick_ns)
+{
+	unsigned __int128 amount = (unsigned __int128)packet * SHARE_STEP_AMOUNT;
+	unsigned __int128 wanted = amount * limit->period_ns / limit->amount;
+	uint64_t step = wanted < STEP_MAX_NS ? wanted : STEP_MAX_NS;
+
+	step = step < SHARE_STEP_NS ? SHARE_STEP_NS : step;
+	return tick_ns ? (step + tick_ns / 2) / tick_ns * tick_ns : step;
+}
+
+void parts_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		   struct rl_parts *out)
+{
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t packet = limit->unit == RL_PACKETS ? 1 : ctx->text->mtu + ETHERNET_MAX;
+	unsigned __int128 room;
+
+	out->keep_for = limit->keep_for;
+	out->reserve =
+		(unsigned __int128)(limit->keep / bits) * out->gcra.cost >> out->gcra.cost_shift;
+	if (!limit->share[0])
+		return;
+	out->packet = packet;
+	out->classes = has_classes(limit);
+	out->step_ns = step_of(limit, packet * bits, ctx->tick_ns);
+	room = ((unsigned __int128)limit->amount << RL_SHARE_SHIFT) * out->step_ns;
+	out->room = room / limit->period_ns / bits * FILLED_PERCENT / 100;
+	out->weight[RL_SHARE_ESTABLISHED] = limit->share[0];
+	out->weight[RL_SHARE_KNOWN] = limit->share[1];
+	out->weight[RL_SHARE_STRANGER] = 100 - limit->share[0] - limit->share[1];
+}
+
+void parts_check(struct build *b, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+
+	if (rule->action != RL_ACTION_LIMIT || !limit_has_parts(limit))
+		return;
+	if (limit->share[0] && !b->ctx->hot)
+		build_refuse(b, rule, -EOPNOTSUPP,
+			     "share needs the hot table: detach, then attach with --table hot");
+}
+
+/* Does every packet of a stranger meet it, and is what is over it dropped? */
+static bool strangers_meet(const struct rl_rule *rule)
+{
+	const struct rl_match *match = &rule->match;
+	uint32_t classes = RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED;
+
+	return rule->backend == RL_BACKEND_PARTS && rule->parts.classes &&
+	       !(match->flags & ~classes) &&
+	       match->negated == (match->flags & RL_MATCH_ESTABLISHED) && !rule->extra &&
+	       !rule->expires_ns &&
+	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_WHILE | RL_RULE_WHILE_NOT));
+}
+
+static void early_choose(struct build *b)
+{
+	const struct rl_range *device = &b->out->header.device;
+
+	if (device->match_mode == RL_MATCH_MODE_INDEXED || device->first < b->base)
+		return;
+	for (uint32_t i = device->first; i < device->first + device->count; i++)
+		if (b->out->rules[i - b->base].action == RL_ACTION_ALLOW)
+			return;
+	for (uint32_t i = device->first; i < device->first + device->count; i++)
+		if (strangers_meet(&b->out->rules[i - b->base]))
+			b->out->header.share = 1 + i;
+}
+
+void parts_number(struct build *b)
+{
+	struct rl_rule *end = b->out->rules + b->out->rule_count;
+	uint32_t count = 0, shift = 0;
+
+	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
+		if (rule->backend == RL_BACKEND_PARTS)
+			rule->parts.index = count++ & (RL_SHARES_MAX - 1);
+	if (count > RL_SHARES_MAX) {
+		build_refuse_max(b, NULL, -E2BIG, "too many limits with share or keep",
+				 RL_SHARES_MAX, "remove some, or join their rules");
+		return;
+	}
+	if (!count)
+		return;
+	early_choose(b);
+	while (1u << shift < count)
+		shift++;
+	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
+		if (rule->backend == RL_BACKEND_PARTS)
+			rule->parts.bins_shift = shift;
+	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
+		if (rule->backend == RL_BACKEND_PARTS && rule->parts.classes &&
+		    b->out->header.ripens_ms < RIPENS_MS)
+			b->out->header.ripens_ms = RIPENS_MS;
+}
