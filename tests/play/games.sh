@@ -49,6 +49,7 @@ source_joins() {
 	fi
 }
 source_plays() { alive "$CLIENT" && went_on; }
+source_newcomers() { asked_udp 27015 ffffffff54536f7572636520456e67696e6520517565727900 "$@"; }
 source_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27015"
 	echo "few any udp dport 27015-27030|16 --src $FEW --dport 27015"
@@ -72,6 +73,7 @@ quake_joins() {
 }
 quake_in_game() { in_ns A quakestat -P -q3s 10.77.0.2:27960 | tee "$TMP/players" && grep -q 'Unnamed\|Player' "$TMP/players"; }
 quake_plays() { alive "$CLIENT" && quake_in_game && went_on; }
+quake_newcomers() { asked_udp 27960 ffffffff676574737461747573 "$@"; }
 quake_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27960"
 	echo "few any udp dport 27960-27970|16 --src $FEW --dport 27960"
@@ -131,6 +133,7 @@ mumble_joins() {
 	eventually 20 grep -qE 'hears [1-9]' "$TMP/bg"
 }
 mumble_plays() { alive "$CLIENT" && ! grep -qE 'Traceback|Error' "$TMP/bg" && grep hears "$TMP/bg" | tail -n 2; }
+mumble_newcomers() { asked_udp 64738 000000000102030405060708 "$@"; }
 mumble_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 64738"
 	echo "few any udp dport 64738|16 --src $FEW --dport 64738"

@@ -134,6 +134,55 @@ floods() {
 	echo "botnet_pulses ${first/$BOTNET/$BOTNET/22}"
 }
 
+# ---- newcomers: clients that come during a flood, each at an address that was not there before
+
+NEWCOMERS=10
+NEXT_ADDRESS=130 # of 10.77.0.0/24
+
+# asked_udp PORT HEX ADDRESS…, asked_tcp URL ADDRESS…, asked_names ADDRESS…: how many had their answers.
+asked_udp() { in_ns A python3 "$TOP/tests/play/newcomers.py" 10.77.0.2 "$@"; }
+asked_tcp() {
+	local address
+	for address in "${@:2}"; do
+		in_ns A curl -sk -m 3.5 -o /dev/null -w '%{http_code}\n' --interface "$address" "$1" &
+	done | grep -c '^[1-9]'
+}
+
+asked_names() {
+	local address
+	for address in "$@"; do
+		in_ns A timeout 3.5 dig +short +time=1 +tries=3 -b "$address" @10.77.0.2 www.example A &
+	done | grep -c '^[0-9]'
+}
+
+# beside_newcomers WHO ARG…: most of them get in beside such a flood.
+beside_newcomers() {
+	local n address came addresses=()
+	eventually 20 calm || return
+	for n in $(seq "$NEWCOMERS"); do
+		address=10.77.0.$((NEXT_ADDRESS++))
+		ip -n "$(ns A)" addr add "$address/24" dev veth-A && addresses+=("$address") || return
+	done
+	sends "${@:2}" >"$TMP/sent" &
+	sleep 0.5
+	came=$("${NAME}_newcomers" "${addresses[@]}")
+	wait $!
+	echo "newcomers beside $1: $came of $NEWCOMERS" | tee -a "$TMP/floods"
+	[[ $came -ge $((NEWCOMERS * 8 / 10)) ]] || { rl B stats && return 1; }
+}
+
+play_newcomers() {
+	local words first PULSES='' status=0
+	declare -F "${NAME}_newcomers" >/dev/null || return 0
+	first=$("${NAME}_floods" | head -n 1)
+	read -ra words <<<"${first#*|}"
+	t "$NAME: newcomers beside strangers" beside_newcomers strangers "${words[@]:1}" || status=1
+	first=${first/$STRANGERS --sequential/$BOTNET/19}
+	read -ra words <<<"${first#*|}"
+	t "$NAME: newcomers beside a botnet" beside_newcomers botnet "${words[@]:1}" || status=1
+	return "$status"
+}
+
 # row: of the table.
 row() {
 	local versions
@@ -168,6 +217,7 @@ play() {
 	while read -r flood; do
 		t "$NAME: flood of ${flood%%|*}" beside "$flood" || status=1
 	done < <(floods)
+	play_newcomers || status=1
 	row
 	return "$status"
 }

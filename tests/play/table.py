@@ -8,8 +8,9 @@ import sys
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/policies.md")
 BEGIN, END = "<!-- table: from tests/play/play.sh, by tests/play/table.py -->\n", "<!-- end of table -->\n"
+NEWCOMERS = re.compile(r"newcomers beside (\w+): (\d+) of (\d+)")
 HEAD = ("| policy | played with | day | seconds | packets | fastest second | bytes each | refused | floods: sent, reached the server, "
-        "at most |\n|---|---|---|---|---|---|---|---|---|\n")
+        "at most | newcomers beside strangers, beside a botnet |\n|---|---|---|---|---|---|---|---|---|---|\n")
 FLOOD = re.compile(r"(\w+): sent (\d+) in [\d.]+ s, (\d+) reached the server, at most (\d+) may; others lost (\d+)")
 
 
@@ -21,10 +22,11 @@ def row(line):
     name, packages, seconds, packets, peak, size, refused, day, floods = line.rstrip("\n").split("|")
     packages = re.sub(r" (?:\d+:)?([^, ]+?)(?:[+~]dfsg[^,]*|-\d[^,]*|\+b\d)?(?=,|$)", r" \1", packages)
     found = [f"{who} {number(sent)}, {number(reached)}, {number(most)}" for who, sent, reached, most, lost in FLOOD.findall(floods) if lost == "0"]
+    came = ", ".join(f"{n} of {m}" for _, n, m in NEWCOMERS.findall(floods))
     if len(found) != floods.count(": sent ") or refused != "0":
         sys.exit(f"{name}: not a row of a play that went well: {line}")
     return name, (f"| [{name}](../policies/{name}.policy) | {packages} | {day} | {seconds} | {number(packets)} | {number(peak)} | {size} | "
-                  f"{refused} | {'; '.join(found)} |\n")
+                  f"{refused} | {'; '.join(found)} | {came or '-'} |\n")
 
 
 def main():
