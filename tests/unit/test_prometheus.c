@@ -19,7 +19,9 @@
 
 static const char rules[] = "rule any limit 1000/second burst 20\n"
 			    "rule any udp limit 1mbit over count for 10m\n"
-			    "rule 192.0.2.0/24 deny for 1h\n";
+			    "rule 192.0.2.0/24 deny for 1h\n"
+			    "rule any gre limit 1000/second burst 20 share\n"
+			    "rule any esp limit 1mbit share\n";
 
 static void scraped_fill(struct scraped *out, const char *device, const char *text)
 {
@@ -66,6 +68,13 @@ static void hot_fill(struct scraped *scraped)
 	scraped->stats.hot_live = 9;
 	scraped->generation = 6;
 	alarms_fill(&scraped->stats.alarms);
+	scraped->stats.shares = calloc(scraped->stats.policy.count, sizeof(struct share_counts));
+	assert_non_null(scraped->stats.shares);
+	for (size_t i = 0; i < scraped->stats.policy.count; i++)
+		scraped->stats.shares[i] = (struct share_counts){
+			.has_classes = has_classes(&scraped->stats.policy.rules[i]),
+			.arrived = {[RL_SHARE_KNOWN] = 40, [RL_SHARE_UNASKED] = UINT64_MAX},
+			.passed = {[RL_SHARE_KNOWN] = 39}};
 }
 
 static char *document_of(const struct scrape *scrape)
@@ -108,11 +117,12 @@ static int document_free(void **state)
 	return 0;
 }
 
-#define ETH0  "{device=\"eth0\",hook=\"xdp\""
-#define ODD   "{device=\"q\\\"\\\\\\\\x0a\\\\xc3\",hook=\"xdp\""
-#define ALARM "q\\\"\\\\x0a"
-#define LIMIT "any limit 1000/second burst 20"
-#define COUNT "any udp limit 1mbit burst 100kbit over count"
+#define ETH0   "{device=\"eth0\",hook=\"xdp\""
+#define ODD    "{device=\"q\\\"\\\\\\\\x0a\\\\xc3\",hook=\"xdp\""
+#define ALARM  "q\\\"\\\\x0a"
+#define LIMIT  "any limit 1000/second burst 20"
+#define SHARED ETH0 ",rule=\"any gre limit 1000/second burst 20 share\""
+#define COUNT  "any udp limit 1mbit burst 100kbit over count"
 
 static const struct line_row {
 	const char *name, *line;
@@ -143,7 +153,21 @@ static const struct line_row {
 	{"rule: shadow bytes", "rlctl_rule_shadow_bytes_total" ETH0 ",rule=\"" COUNT "\"} 6", 1},
 	{"rule: deny, without the time left",
 	 "rlctl_rule_dropped_packets_total" ETH0 ",rule=\"192.0.2.0/24 deny\"} 0", 1},
-	{"rules", "rlctl_rules" ETH0 "} 3", 1},
+	{"share: arrived", "rlctl_share_arrived_packets_total" SHARED ",class=\"known\"} 40", 1},
+	{"share: passed", "rlctl_share_passed_packets_total" SHARED ",class=\"known\"} 39", 1},
+	{"share: zero is there",
+	 "rlctl_share_passed_packets_total" SHARED ",class=\"strangers\"} 0", 1},
+	{"share: unasked",
+	 "rlctl_share_arrived_packets_total" SHARED ",class=\"unasked\"} 18446744073709551615", 1},
+	{"share: its packets are no bytes",
+	 "rlctl_share_arrived_bytes_total" SHARED ",class=\"known\"} 40", 0},
+	{"share: bits are bytes",
+	 "rlctl_share_arrived_bytes_total" ETH0 ",rule=\"any esp limit 1mbit burst 100kbit "
+	 "share\",class=\"known\"} 40",
+	 1},
+	{"no share, no samples",
+	 "rlctl_share_arrived_packets_total" ETH0 ",rule=\"" LIMIT "\",class=\"known\"} 0", 0},
+	{"rules", "rlctl_rules" ETH0 "} 5", 1},
 	{"rules: all are listed", "rlctl_rules_unlisted" ETH0 "} 0", 1},
 	{"rules: none of one address", "rlctl_rules_single_address" ETH0 "} 0", 1},
 	{"sources", "rlctl_sources_used" ETH0 "} 17", 1},

@@ -282,6 +282,42 @@ static void ban_samples(struct page *page, const struct scraped *scraped)
 	sample_end(page, scraped->bans ? scraped->bans[scraped->stats.policy.count] : 0);
 }
 
+/* Arrivals and what passed, not what was dropped: a packet between the two would count as that, and
+ * then no more. */
+static void share_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct share_counts *counts = scraped->stats.shares;
+	const size_t step = sizeof(counts->arrived[0]);
+
+	for (int class = 0; counts && counts[i].has_classes && class < RL_SHARE_COUNTS; class ++) {
+		rule_label(page, scraped, i);
+		sample_label(page, "class", share_class_names[class]);
+		sample_end(page, number_at(&counts[i], page->metric->field + class * step));
+	}
+}
+
+static void share_packets_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	if (scraped->stats.policy.rules[i].limit.unit == RL_PACKETS)
+		share_sample(page, scraped, i);
+}
+
+static void share_bytes_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	if (scraped->stats.policy.rules[i].limit.unit != RL_PACKETS)
+		share_sample(page, scraped, i);
+}
+
+static void share_packets_samples(struct page *page, const struct scraped *scraped)
+{
+	rule_samples_of(page, scraped, true, listed_max(page), share_packets_sample);
+}
+
+static void share_bytes_samples(struct page *page, const struct scraped *scraped)
+{
+	rule_samples_of(page, scraped, true, listed_max(page), share_bytes_sample);
+}
+
 /* ---- the table ---- */
 
 #define COUNTER(name, field, print, help)           \
@@ -298,6 +334,10 @@ static void ban_samples(struct page *page, const struct scraped *scraped)
 #define RULES(verdict, unit, what)                         \
 	COUNTER("rlctl_rule_" #verdict "_" #unit "_total", \
 		offsetof(struct rule_counters, verdict.unit), rule_samples, what ", by rule.")
+#define SHARES(verdict, unit, what)                                             \
+	COUNTER("rlctl_share_" #verdict "_" #unit "_total",                     \
+		offsetof(struct share_counts, verdict), share_##unit##_samples, \
+		what " a limit in " #unit " that classes of senders share, by class.")
 #define SETS(name, field, what) \
 	COUNTER("rlctl_set_" name "_total", offsetof(struct set_stats, field), set_samples, what)
 #define PRESSURE(name, text)                                                              \
@@ -319,6 +359,10 @@ static const struct metric metrics[] = {
 	RULES(dropped, bytes, "Bytes dropped"),
 	RULES(shadow, packets, "Packets over a limit that passed: `over count`, or established"),
 	RULES(shadow, bytes, "Bytes over a limit that passed: `over count`, or established"),
+	SHARES(arrived, packets, "Packets that came to"),
+	SHARES(passed, packets, "Packets within"),
+	SHARES(arrived, bytes, "Bytes that came to"),
+	SHARES(passed, bytes, "Bytes within"),
 	GAUGE("rlctl_policy_generation", generation, generation_sample,
 	      "The policy applied last: a later one has a larger number."),
 	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},

@@ -12,6 +12,7 @@
 #include "cli/output/alarms_output.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
+#include "cli/output/shares_output.h"
 #include "cli/terminal.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
@@ -52,9 +53,11 @@ void json_put_while(struct json_object *object, const struct rule *rule)
 		json_put_bool(object, "while_not", true);
 }
 
-static struct json_object *json_rule(const struct rule *rule, const struct policy_context *ctx,
-				     const struct rule_counters *counters)
+static struct json_object *json_rule(const struct instance_stats *stats, size_t i,
+				     const struct policy_context *ctx)
 {
+	const struct rule *rule = &stats->policy.rules[i];
+	const struct rule_counters *counters = &stats->rules[i];
 	struct json_object *object = json_object_new_object();
 	char words[RULE_TEXT_MAX];
 
@@ -64,6 +67,8 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
 	json_put(object, "shadow", json_amount(&counters->shadow));
+	if (stats->shares && stats->shares[i].has_classes)
+		json_put(object, "share", json_share(rule, &stats->shares[i]));
 	return object;
 }
 
@@ -120,7 +125,7 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 	for (int i = 0; i < RL_REASON_COUNT; i++)
 		json_put(by_reason, reason_rows[i].text, json_amount(&stats->reasons[i]));
 	for (size_t i = 0; i < stats->policy.count; i++)
-		json_append(rules, json_rule(&stats->policy.rules[i], &ctx, &stats->rules[i]));
+		json_append(rules, json_rule(stats, i, &ctx));
 	json_put(object, "passed", json_amount(&passed));
 	json_put(object, "dropped", json_amount(&dropped));
 	json_put(object, "reasons", by_reason);
@@ -261,6 +266,15 @@ static const struct rule_counters *counters_find(const struct instance_stats *st
 	return found ? &stats->rules[found - stats->policy.rules] : &none;
 }
 
+static const struct share_counts *share_find(const struct instance_stats *stats,
+					     const struct rule *rule)
+{
+	static const struct share_counts none;
+	const struct rule *found = stats->shares ? policy_find(&stats->policy, rule) : NULL;
+
+	return found ? &stats->shares[found - stats->policy.rules] : &none;
+}
+
 /* The heading of the packets over a limit that passed: a rule uses shadow mode, or spares what is
  * established, or has such packets. NULL: there are none. */
 static const char *over_heading(const struct instance_stats *stats)
@@ -364,6 +378,16 @@ static void sets_table(const struct reading *reading)
 	table_print(&table);
 }
 
+static void shares_print(const struct reading *reading, const struct policy_context *ctx)
+{
+	const struct instance_stats *now = reading->now, *before = reading->before;
+
+	for (size_t i = 0; now->shares && i < now->policy.count; i++)
+		share_print(&now->policy.rules[i], ctx, &now->shares[i],
+			    before ? share_find(before, &now->policy.rules[i]) : NULL,
+			    reading->elapsed_ns);
+}
+
 static void tables_print(const struct instance *instance, const struct reading *reading)
 {
 	struct policy_context ctx;
@@ -374,6 +398,7 @@ static void tables_print(const struct instance *instance, const struct reading *
 		putchar('\n');
 		rules_table(reading, &ctx);
 	}
+	shares_print(reading, &ctx);
 	if (reading->now->policy.set_count) {
 		putchar('\n');
 		sets_table(reading);

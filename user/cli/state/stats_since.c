@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
+#include "cli/output/shares_output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 #include "policy/names.h"
@@ -168,9 +169,9 @@ static bool sums_subtract(struct json_object *object, struct instance_stats *sta
 	return grown;
 }
 
-/* The counters of the rule with the identity of that line. */
-static struct rule_counters *counters_of(const struct policy_context *ctx, const char *words,
-					 struct instance_stats *stats)
+/* The rule with the identity of that line, or NULL. */
+static const struct rule *rule_of(const struct policy_context *ctx, const char *words,
+				  const struct instance_stats *stats)
 {
 	char *const list[] = {(char *)words};
 	char *line = words_join("rule", list, 1);
@@ -182,7 +183,26 @@ static struct rule_counters *counters_of(const struct policy_context *ctx, const
 	if (!statement_parse(line, ctx, &rule, &is_rule, &err) && is_rule)
 		found = policy_find(&stats->policy, &rule);
 	free(line);
-	return found ? &stats->rules[found - stats->policy.rules] : NULL;
+	return found;
+}
+
+/* A limit that had its share later than the document begins at zero, as others do. */
+static void share_subtract(struct json_object *rule, struct share_counts *counts)
+{
+	struct json_object *share, *class;
+
+	if (!json_object_object_get_ex(rule, "share", &share))
+		return;
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		__u64 arrived = counts->arrived[i], passed = counts->passed[i];
+
+		if (!json_object_object_get_ex(share, share_class_names[i], &class) ||
+		    !number_subtract(class, "arrived", &arrived) ||
+		    !number_subtract(class, "passed", &passed))
+			continue;
+		counts->arrived[i] = arrived;
+		counts->passed[i] = passed;
+	}
 }
 
 /* A counter that went back was reset with its rule. */
@@ -198,13 +218,17 @@ static void rules_subtract(struct json_object *object, const struct instance *in
 		return;
 	for (size_t i = 0; i < json_object_array_length(rules); i++) {
 		struct json_object *rule = json_object_array_get_idx(rules, i);
-		struct rule_counters *counters = counters_of(&ctx, text_get(rule, "rule"), stats);
+		const struct rule *found = rule_of(&ctx, text_get(rule, "rule"), stats);
+		size_t n = found ? (size_t)(found - stats->policy.rules) : 0;
+		struct rule_counters *counters = &stats->rules[n];
 
-		if (!counters)
+		if (!found)
 			continue;
 		amount_subtract(rule, "passed", &counters->passed);
 		amount_subtract(rule, "dropped", &counters->dropped);
 		amount_subtract(rule, "shadow", &counters->shadow);
+		if (stats->shares)
+			share_subtract(rule, &stats->shares[n]);
 	}
 }
 

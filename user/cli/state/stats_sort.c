@@ -59,7 +59,9 @@ void stats_sort(const struct instance_stats *stats, const struct instance_stats 
 	*out = *stats;
 	out->policy.rules = calloc(count + 1, sizeof(*out->policy.rules));
 	out->rules = calloc(count + 1, sizeof(*out->rules));
-	if (!rows || !out->policy.rules || !out->rules)
+	if (stats->shares)
+		out->shares = calloc(count + 1, sizeof(*out->shares));
+	if (!rows || !out->policy.rules || !out->rules || (stats->shares && !out->shares))
 		out_of_memory();
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct row){.number = growth_of(stats, i, before, order), .index = i};
@@ -67,6 +69,8 @@ void stats_sort(const struct instance_stats *stats, const struct instance_stats 
 	for (size_t i = 0; i < count; i++) {
 		out->policy.rules[i] = stats->policy.rules[rows[i].index];
 		out->rules[i] = stats->rules[rows[i].index];
+		if (stats->shares)
+			out->shares[i] = stats->shares[rows[i].index];
 	}
 	free(rows);
 }
@@ -75,6 +79,8 @@ void stats_sorted_clear(struct instance_stats *sorted)
 {
 	free(sorted->policy.rules);
 	free(sorted->rules);
+	free(sorted->shares);
 	sorted->policy.rules = NULL;
 	sorted->rules = NULL;
+	sorted->shares = NULL;
 }

@@ -31,6 +31,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_maps.h"
+#include "kernel/state/share_counts.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 #include "policy/sets/set.h"
@@ -227,6 +228,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 		ret = alarms_write(instance, compiled);
 	if (!ret)
 		ret = alarms_go_on(instance, compiled);
+	if (!ret)
+		ret = share_counts_begin(instance, compiled);
 	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	return ret ? report_write_error(instance, ret) : 0;

@@ -87,6 +87,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 	stats.rules = calloc(stats.policy.count + 1, sizeof(*stats.rules));
 	ret = stats.rules ? counters_read(instance, &stats.policy, stats.rules) : -ENOMEM;
 	if (!ret)
+		ret = share_counts_read(instance, &stats.policy, &stats.shares);
+	if (!ret)
 		ret = set_stats_read(instance, &stats.policy, &stats.sets);
 	if (!ret)
 		ret = alarms_at_now(instance, &stats);
@@ -107,6 +109,7 @@ void instance_stats_clear(struct instance_stats *stats)
 {
 	policy_clear(&stats->policy);
 	free(stats->rules);
+	free(stats->shares);
 	free(stats->sets);
 	memset(stats, 0, sizeof(*stats));
 }

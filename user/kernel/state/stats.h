@@ -12,6 +12,7 @@
 #include "kernel/policy/rule_counters.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarms.h"
+#include "kernel/state/share_counts.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
@@ -19,7 +20,8 @@ struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
-	struct set_stats *sets;                    /* for policy.sets[i] */
+	struct share_counts *shares; /* for policy.rules[i]; NULL: no limit has classes */
+	struct set_stats *sets;      /* for policy.sets[i] */
 	struct alarms_now alarms;
 	struct clock_pair alarms_at; /* when they were read */
 	uint64_t pressure[RL_PRESSURE_COUNT];

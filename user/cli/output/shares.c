@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/output/shares_output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/line.h"
+
+const char *share_unit(const struct rule *rule)
+{
+	return rule->limit.unit == RL_PACKETS ? "packets" : "bytes";
+}
+
+struct json_object *json_share(const struct rule *rule, const struct share_counts *counts)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put_bool(object, "short", counts->is_short);
+	json_put_text(object, "unit", share_unit(rule));
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		struct json_object *class = json_object_new_object();
+
+		json_put_number(class, "arrived", counts->arrived[i]);
+		json_put_number(class, "passed", counts->passed[i]);
+		if (counts->is_short && i < RL_SHARE_CLASSES) {
+			json_put_number(class, "room", counts->room[i]);
+			json_put_number(class, "pace", counts->pace[i]);
+		}
+		json_put(object, share_class_names[i], class);
+	}
+	return object;
+}
+
+/* ---- a table */
+
+/* A counter that decreased was reset meanwhile. */
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
+
+static void rate_cell(struct table *table, uint64_t amount, uint64_t elapsed_ns)
+{
+	unsigned __int128 scaled = (unsigned __int128)amount * NS_PER_SECOND;
+
+	table_number(table, elapsed_ns ? (uint64_t)(scaled / elapsed_ns) : 0);
+}
+
+/* Rounded down: 100.0 % is all of it. */
+static void part_cell(struct table *table, uint64_t part, uint64_t all)
+{
+	uint64_t permille = part < all ? (uint64_t)((unsigned __int128)part * 1000 / all) : 1000;
+	char text[NUMBER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
+	table_cell(table, all ? text : "-");
+}
+
+static const char *const senders[RL_SHARE_COUNTS] = {"established", "known", "strangers",
+						     "all, while not short"};
+
+static void counts_print(const struct rule *rule, const struct share_counts *now)
+{
+	struct table table = {.columns = 4, .right = 7};
+
+	table_row(&table, share_unit(rule),
+		  rule->limit.over == RL_OVER_SHADOW ? "within" : "passed", "", "senders", NULL);
+	for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
+		if (!now->arrived[class])
+			continue;
+		table_number(&table, now->arrived[class]);
+		table_number(&table, now->passed[class]);
+		part_cell(&table, now->passed[class], now->arrived[class]);
+		table_cell(&table, senders[class]);
+	}
+	table_print(&table);
+}
+
+static void rates_print(const struct rule *rule, const struct share_counts *now,
+			const struct share_counts *before, uint64_t elapsed_ns)
+{
+	static const struct column_drop drops[] = {{1u << 0 | 1u << 2, REST_LEAST}, {0, 0}};
+	struct table table = {.columns = 6, .right = 31, .drops = drops};
+
+	table_row(&table, share_unit(rule), "/s",
+		  rule->limit.over == RL_OVER_SHADOW ? "within" : "passed", "/s", "", "senders",
+		  NULL);
+	for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
+		uint64_t arrived = grown(now->arrived[class], before->arrived[class]);
+		uint64_t passed = grown(now->passed[class], before->passed[class]);
+
+		if (!now->arrived[class])
+			continue;
+		table_number(&table, now->arrived[class]);
+		rate_cell(&table, arrived, elapsed_ns);
+		table_number(&table, now->passed[class]);
+		rate_cell(&table, passed, elapsed_ns);
+		part_cell(&table, passed, arrived);
+		table_cell(&table, senders[class]);
+	}
+	table_print(&table);
+}
+
+void share_print(const struct rule *rule, const struct policy_context *ctx,
+		 const struct share_counts *now, const struct share_counts *before,
+		 uint64_t elapsed_ns)
+{
+	struct screen_line line = {0};
+	char words[RULE_TEXT_MAX];
+	uint64_t all = 0;
+
+	for (int class = 0; class < RL_SHARE_COUNTS; class ++)
+		all += now->arrived[class];
+	if (!all)
+		return;
+	rule_format(words, rule, ctx);
+	putchar('\n');
+	line_add(&line, LINE_STAYS, "%sshort now: ", now->is_short ? "" : "not ");
+	line_add(&line, LINE_STAYS, "%s", words);
+	line_print(&line);
+	if (before)
+		rates_print(rule, now, before, elapsed_ns);
+	else
+		counts_print(rule, now);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The program numbers limits that are shared anew in each policy (rl_parts.index). The counts of a
+ * number are those of the limit that its state names: a policy that gives the number to another
+ * limit zeroes them, and until a packet meets that limit it has none. */
+
+#include "kernel/state/share_counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/policy_maps.h"
+#include "kernel/policy/policy_read.h"
+
+const char *const share_class_names[RL_SHARE_COUNTS] = {"established", "known", "strangers",
+							"unasked"};
+
+bool has_classes(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_LIMIT && rule->limit.share[0] &&
+	       rule->limit.key == RL_KEY_RULE;
+}
+
+static size_t counts_size(const struct instance *instance)
+{
+	return instance->info.possible_cpus * sizeof(struct rl_share_counts);
+}
+
+/* ---- reading */
+
+/* One element of a map, which the caller frees. */
+static int element_read(const struct instance *instance, enum policy_map map, uint32_t index,
+			size_t size, void **out)
+{
+	int fd = policy_map_open(instance, map);
+	int ret = fd < 0 ? fd : map_value_check(fd, size);
+	void *value = ret ? NULL : malloc(size);
+
+	if (!ret)
+		ret = !value ? -ENOMEM : bpf_map_lookup_elem(fd, &index, value) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (ret)
+		free(value);
+	else
+		*out = value;
+	return ret;
+}
+
+/* The limits in force by their numbers; 0: the number is not in use. */
+static int limits_read(const struct instance *instance, uint32_t limits[RL_SHARES_MAX])
+{
+	struct rl_policy_header header;
+	struct rl_rule rule;
+	int ret = policy_header_read(instance, &header);
+
+	for (uint32_t i = 0; !ret && i < header.rules; i++) {
+		uint32_t index = header.half * instance->info.rules + i;
+
+		if (bpf_map_lookup_elem(instance->fd.rules, &index, &rule))
+			ret = -errno;
+		else if (rule.backend == RL_BACKEND_PARTS)
+			limits[rule.parts.index % RL_SHARES_MAX] = rule.limit_id;
+	}
+	return ret;
+}
+
+static int counts_read(const struct instance *instance, uint32_t number, struct share_counts *out)
+{
+	void *value;
+	int ret = element_read(instance, POLICY_MAP_share_counts, number, counts_size(instance),
+			       &value);
+	const struct rl_share_counts *counts = value;
+
+	if (ret)
+		return ret;
+	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
+		for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
+			out->arrived[class] += counts[cpu].arrived[class];
+			out->passed[class] += counts[cpu].passed[class];
+		}
+	free(value);
+	return 0;
+}
+
+static uint64_t per_second(const struct rl_share *share, uint64_t amount)
+{
+	unsigned __int128 scaled = (unsigned __int128)amount * NS_PER_SECOND;
+
+	return share->parts.step_ns ? (uint64_t)(scaled / share->parts.step_ns >> RL_SHARE_SHIFT)
+				    : 0;
+}
+
+static void state_note(const struct rl_share *share, uint64_t now_ns, struct share_counts *out)
+{
+	out->busy_ns = share->busy_ns;
+	out->is_short = share->busy_ns > now_ns;
+	for (int class = 0; class < RL_SHARE_CLASSES; class ++) {
+		out->room[class] = per_second(share, share->part[class].room);
+		out->pace[class] = per_second(share, share->part[class].pace);
+	}
+}
+
+static int shares_note(const struct instance *instance, const struct policy *policy,
+		       const struct rl_shares *shares, struct share_counts *out)
+{
+	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	uint32_t limits[RL_SHARES_MAX] = {0};
+	int ret = limits_read(instance, limits);
+
+	for (size_t i = 0; !ret && i < policy->count; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		out[i].has_classes = has_classes(rule);
+		for (uint32_t n = 0; !ret && out[i].has_classes && n < RL_SHARES_MAX; n++) {
+			if (limits[n] != rule->limit_id ||
+			    shares->share[n].limit_id != rule->limit_id)
+				continue;
+			state_note(&shares->share[n], now_ns, &out[i]);
+			ret = counts_read(instance, n, &out[i]);
+		}
+	}
+	return ret;
+}
+
+int share_counts_read(const struct instance *instance, const struct policy *policy,
+		      struct share_counts **out)
+{
+	struct share_counts *counts;
+	bool any = false;
+	void *shares;
+	int ret;
+
+	*out = NULL;
+	policy_for_each (policy, rule)
+		any = any || has_classes(rule);
+	if (!any)
+		return 0;
+	ret = element_read(instance, POLICY_MAP_shares, 0, sizeof(struct rl_shares), &shares);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret; /* the policy has just gone */
+	counts = calloc(policy->count, sizeof(*counts));
+	ret = counts ? shares_note(instance, policy, shares, counts) : -ENOMEM;
+	free(shares);
+	if (ret)
+		free(counts);
+	else
+		*out = counts;
+	return ret;
+}
+
+/* ---- beginning */
+
+static void *map_whole(const struct instance *instance, enum policy_map map, size_t size)
+{
+	int fd = policy_map_open(instance, map);
+	void *at;
+
+	if (fd < 0) {
+		errno = -fd;
+		return MAP_FAILED;
+	}
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return at;
+}
+
+/* A step of the limit that still has the number may end meanwhile: then that limit counts as short
+ * for a second. */
+static void number_begin(const struct instance *instance, struct rl_share *share,
+			 struct rl_share_counts *counts)
+{
+	share->limit_id = 0;
+	memset(counts, 0, counts_size(instance));
+	memset(share->arrived, 0, sizeof(share->arrived));
+	memset(share->admitted, 0, sizeof(share->admitted));
+}
+
+int share_counts_begin(const struct instance *instance, const struct compiled *compiled)
+{
+	size_t size = RL_SHARES_MAX * counts_size(instance);
+	struct rl_share_counts *counts;
+	struct rl_shares *shares;
+
+	if (!(compiled->header.uses & RL_USE_PARTS))
+		return 0;
+	shares = map_whole(instance, POLICY_MAP_shares, sizeof(*shares));
+	if (shares == MAP_FAILED)
+		return -errno;
+	counts = map_whole(instance, POLICY_MAP_share_counts, size);
+	if (counts == MAP_FAILED) {
+		munmap(shares, sizeof(*shares));
+		return -errno;
+	}
+	for (uint32_t i = 0; i < compiled->rule_count; i++) {
+		const struct rl_rule *rule = &compiled->rules[i];
+		uint32_t number = rule->parts.index % RL_SHARES_MAX;
+
+		if (rule->backend == RL_BACKEND_PARTS &&
+		    shares->share[number].limit_id != rule->limit_id)
+			number_begin(instance, &shares->share[number],
+				     &counts[number * instance->info.possible_cpus]);
+	}
+	munmap(counts, size);
+	munmap(shares, sizeof(*shares));
+	return 0;
+}

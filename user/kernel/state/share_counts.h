@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counts of limits that classes of senders share (`share` of rlctl-policy(5)), by class. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "kernel/instance/instance.h"
+#include "policy/policy.h"
+#include "rlctl_abi.h"
+
+/* Amounts are packets, or bytes where the limit counts bytes or bits. */
+struct share_counts {
+	bool has_classes;                  /* else all is zero */
+	bool is_short;                     /* now: senders are asked for their class, */
+	uint64_t busy_ns;                  /* until then, by the clock of the instance */
+	uint64_t arrived[RL_SHARE_COUNTS]; /* since the limit came, or was another's neighbour */
+	uint64_t passed[RL_SHARE_COUNTS];  /* this limit */
+	uint64_t room[RL_SHARE_CLASSES];   /* a second: of the class, */
+	uint64_t pace[RL_SHARE_CLASSES];   /* and of each sender, or group of strangers */
+};
+
+/* By enum rl_share_class, for programs. */
+extern const char *const share_class_names[RL_SHARE_COUNTS];
+
+/* Do classes of senders share the rule's limit? */
+bool has_classes(const struct rule *rule);
+
+/* For policy.rules[i]; NULL where no limit has classes. The caller frees it. Silent. */
+int share_counts_read(const struct instance *instance, const struct policy *policy,
+		      struct share_counts **out);
+
+/* Before the policy comes into force: what is not of its limits begins at zero. Silent. */
+int share_counts_begin(const struct instance *instance, const struct compiled *compiled);
