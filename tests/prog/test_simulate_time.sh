@@ -144,6 +144,31 @@ jump_known() {
 	verdicts_are 'rule any new-source limit 1/hour burst 9' known 'pass within,pass unmatched,pass within'
 }
 
+# shared_lines SECOND: a source in peace, then beside 6000 forged ones a second, five times the limit, for two seconds.
+shared_lines() {
+	python3 - "$1" <<-'END'
+		import random, sys
+		random.seed(1)
+		begin, lines = int(sys.argv[1]), [(n / 100, '198.51.100.9') for n in range(400)]
+		lines += [(2 + n / 6000, f'{random.randrange(1, 224)}.{random.randrange(256)}.{random.randrange(256)}.1') for n in range(12000)]
+		for time, source in sorted(lines):
+		    print(f'{begin + time:.6f} udp {source}')
+	END
+}
+
+# Senders share the limit by their class, and start over where time jumps: then with as much again.
+share() {
+	local policy='rule device limit 1200/second burst 100 share' once
+	shared_lines 1780000000 | capture shared && { shared_lines 1780000000 && shared_lines 1770000000; } | capture shared_twice || return
+	sum_is "$policy" shared '.rules[0].share | "\(.short) \(.unit) \(.established.arrived)"' 'true packets 0' \
+		'.rules[0].share | [.known, .strangers, .unasked | .arrived] | add' 12400 '.rules[0].share | [.known, .strangers, .unasked | .passed] | add' \
+		"$(simulate "$policy" shared -j | json .passed.packets)" || return
+	between "$(json .rules[0].share.known.arrived <"$TMP/sum")" 180 200 && between "$(json .rules[0].share.known.passed <"$TMP/sum")" 175 200 &&
+		between "$(json .rules[0].share.strangers.passed <"$TMP/sum")" 1500 2400 || return
+	once=$(json '.rules[0].share | [.known.arrived, .unasked.arrived]' -c <"$TMP/sum")
+	sum_is "$policy" shared_twice '.rules[0].share | [.known.arrived, .unasked.arrived] | map(. / 2) | tojson' "$once"
+}
+
 t 'a token bucket over the capture' bucket
 t 'a token bucket to the nanosecond' bucket_to_the_nanosecond
 t 'gaps of hours and years' gaps
@@ -157,3 +182,4 @@ t 'time that jumps twice' jumps_twice
 t 'limits hold behind a jump' jump_holds
 t 'expiry begins anew behind a jump' jump_expiry
 t 'known sources behind a jump' jump_known
+t 'a limit that senders share' share

@@ -24,15 +24,13 @@
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/set_load.h"
+#include "kernel/simulation_states.h"
 #include "kernel/state/alarms.h"
-#include "kernel/state/bans.h"
 #include "kernel/state/stats.h"
 #include "policy/policy.h"
 #include "rlctl.skel.h"
@@ -71,6 +69,15 @@ static uint32_t log_depth(const struct policy *policy)
 	return depth;
 }
 
+/* The hot table may forget one packet of debt, but `share` has the buckets of senders there. */
+static enum rl_table table_of(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule->action == RL_ACTION_LIMIT && rule->limit.share[0])
+			return RL_TABLE_HOT;
+	return RL_TABLE_LRU;
+}
+
 static struct rl_instance info_make(const struct policy *policy)
 {
 	struct rl_instance info = {
@@ -82,7 +89,7 @@ static struct rl_instance info_make(const struct policy *policy)
 		.prefixes = compiled_rules_most(policy),
 		.rules = compiled_rules_most(policy),
 		.bans = SOURCES / 4,
-		.table = RL_TABLE_LRU, /* the hot table may forget one packet of debt */
+		.table = table_of(policy),
 		.log_depth = log_depth(policy),
 		.cpus = 1,
 		.possible_cpus = 1,
@@ -235,86 +242,6 @@ void simulation_close(struct simulation *s)
 	free(s);
 }
 
-static int key_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
-{
-	(void)s;
-	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
-}
-
-/* Removes the ban and its seat. */
-static int ban_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
-{
-	(void)fd;
-	return ban_forget(&s->instance, key);
-}
-
-/* Removes every key of a map. Fetches the next key first, because from a deleted key the walk would
- * restart. */
-static int keys_remove(const struct simulation *s, int fd,
-		       int (*remove)(const struct simulation *s, int fd,
-				     const struct rl_state_key *key))
-{
-	struct rl_state_key key, next;
-	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
-
-	while (!end && !ret) {
-		end = bpf_map_get_next_key(fd, &key, &next);
-		ret = remove(s, fd, &key);
-		key = next;
-	}
-	return ret ? ret : end == -ENOENT ? 0 : end;
-}
-
-/* Does nothing if the map does not exist because the policy does not use it. */
-static int opened_keys_remove(const struct simulation *s, int fd,
-			      int (*remove)(const struct simulation *s, int fd,
-					    const struct rl_state_key *key))
-{
-	int ret;
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	ret = keys_remove(s, fd, remove);
-	close(fd);
-	return ret;
-}
-
-static int shared_remove(const struct simulation *s)
-{
-	const struct rl_shared_state none = {};
-	struct slot_maps maps = slot_states(&s->instance);
-	int ret = 0;
-
-	policy_for_each (s->policy, rule) {
-		uint32_t index;
-		int fd;
-
-		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE)
-			continue;
-		fd = slot_map_at(&maps, rule->counter_id, &index);
-		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY) ? -errno : 0;
-	}
-	slot_maps_close(&maps);
-	return ret;
-}
-
-/* There are no batches with one CPU, and the hot table is not used. */
-static int states_remove(const struct simulation *s)
-{
-	static const enum policy_map others[] = {POLICY_MAP_flows, POLICY_MAP_windows,
-						 POLICY_MAP_logs, POLICY_MAP_fleet_keys};
-	const struct instance *instance = &s->instance;
-	int ret = keys_remove(s, instance->fd.sources, key_remove);
-
-	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
-		ret = opened_keys_remove(s, policy_map_open(instance, others[i]), key_remove);
-	if (!ret)
-		ret = opened_keys_remove(s, inner_open(instance, instance->fd.bans, 0), ban_remove);
-	if (!ret)
-		ret = alarms_restart(&s->instance);
-	return ret ? ret : shared_remove(s);
-}
-
 /* Sets the end of rules with `for` relative to now_ns. The policy in force is read with the old
  * time, so that expired rules keep their counters. */
 static int expiry_begin(struct simulation *s, uint64_t now_ns)
@@ -335,7 +262,7 @@ static int expiry_begin(struct simulation *s, uint64_t now_ns)
 
 int simulation_restart(struct simulation *s, uint64_t now_ns)
 {
-	int ret = states_remove(s);
+	int ret = simulation_states_remove(&s->instance, s->policy);
 
 	if (ret)
 		return fail("simulate: clearing the states failed: %s", strerror(-ret));
@@ -483,6 +410,9 @@ int simulation_stats_read(const struct simulation *s, struct instance_stats *out
 	int ret = instance_stats_read(&s->instance, out);
 
 	if (!ret) {
+		for (size_t i = 0; out->shares && i < out->policy.count; i++)
+			out->shares[i].is_short =
+				out->shares[i].busy_ns > s->skel->bss->clock_now_ns;
 		out->reasons[RL_REASON_MALFORMED].packets += s->headless.packets;
 		out->reasons[RL_REASON_MALFORMED].bytes += s->headless.bytes;
 	}

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"
+#include "kernel/state/share_counts.h"
 #include "policy/names.h"
 
 static const char *const certainty_keys[] = {
@@ -162,7 +163,8 @@ static bool policy_asks(const struct policy *policy)
 {
 	policy_for_each (policy, rule)
 		if (rule->match.flags & RL_MATCH_ESTABLISHED ||
-		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS))
+		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS) ||
+		    has_classes(rule) || rule->limit.keep_for == RL_KEEP_ESTABLISHED)
 			return true;
 	return false;
 }

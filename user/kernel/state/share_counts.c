@@ -156,7 +156,13 @@ int share_counts_read(const struct instance *instance, const struct policy *poli
 	return ret;
 }
 
-/* ---- beginning */
+/* ---- writing */
+
+struct share_maps {
+	struct rl_shares *shares;
+	struct rl_share_counts *counts;
+	size_t counts_size;
+};
 
 static void *map_whole(const struct instance *instance, enum policy_map map, size_t size)
 {
@@ -172,6 +178,28 @@ static void *map_whole(const struct instance *instance, enum policy_map map, siz
 	return at;
 }
 
+static int share_maps_open(const struct instance *instance, struct share_maps *out)
+{
+	int ret;
+
+	out->counts_size = RL_SHARES_MAX * counts_size(instance);
+	out->shares = map_whole(instance, POLICY_MAP_shares, sizeof(*out->shares));
+	if (out->shares == MAP_FAILED)
+		return -errno;
+	out->counts = map_whole(instance, POLICY_MAP_share_counts, out->counts_size);
+	if (out->counts != MAP_FAILED)
+		return 0;
+	ret = -errno;
+	munmap(out->shares, sizeof(*out->shares));
+	return ret;
+}
+
+static void share_maps_close(struct share_maps *maps)
+{
+	munmap(maps->counts, maps->counts_size);
+	munmap(maps->shares, sizeof(*maps->shares));
+}
+
 /* A step of the limit that still has the number may end meanwhile: then that limit counts as short
  * for a second. */
 static void number_begin(const struct instance *instance, struct rl_share *share,
@@ -185,30 +213,51 @@ static void number_begin(const struct instance *instance, struct rl_share *share
 
 int share_counts_begin(const struct instance *instance, const struct compiled *compiled)
 {
-	size_t size = RL_SHARES_MAX * counts_size(instance);
-	struct rl_share_counts *counts;
-	struct rl_shares *shares;
+	struct share_maps maps;
+	int ret;
 
 	if (!(compiled->header.uses & RL_USE_PARTS))
 		return 0;
-	shares = map_whole(instance, POLICY_MAP_shares, sizeof(*shares));
-	if (shares == MAP_FAILED)
-		return -errno;
-	counts = map_whole(instance, POLICY_MAP_share_counts, size);
-	if (counts == MAP_FAILED) {
-		munmap(shares, sizeof(*shares));
-		return -errno;
-	}
+	ret = share_maps_open(instance, &maps);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];
 		uint32_t number = rule->parts.index % RL_SHARES_MAX;
+		struct rl_share *share = &maps.shares->share[number];
 
-		if (rule->backend == RL_BACKEND_PARTS &&
-		    shares->share[number].limit_id != rule->limit_id)
-			number_begin(instance, &shares->share[number],
-				     &counts[number * instance->info.possible_cpus]);
+		if (rule->backend == RL_BACKEND_PARTS && share->limit_id != rule->limit_id)
+			number_begin(instance, share,
+				     &maps.counts[number * instance->info.possible_cpus]);
 	}
-	munmap(counts, size);
-	munmap(shares, sizeof(*shares));
+	share_maps_close(&maps);
+	return 0;
+}
+
+/* A step begins from the counts so far. */
+static void state_restart(const struct instance *instance, const struct rl_share_counts *counts,
+			  struct rl_share *share)
+{
+	*share = (struct rl_share){.limit_id = 0};
+	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
+		for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
+			share->arrived[class] += counts[cpu].arrived[class];
+			share->admitted[class] += counts[cpu].admitted[class];
+		}
+}
+
+int share_states_restart(const struct instance *instance)
+{
+	struct share_maps maps;
+	int ret = share_maps_open(instance, &maps);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	for (uint32_t i = 0; i < RL_SHARES_MAX; i++)
+		state_restart(instance, &maps.counts[i * instance->info.possible_cpus],
+			      &maps.shares->share[i]);
+	memset(maps.shares->bins, 0, sizeof(maps.shares->bins));
+	maps.shares->next_ns = maps.shares->busy_ns = maps.shares->uneasy_ns = 0;
+	share_maps_close(&maps);
 	return 0;
 }

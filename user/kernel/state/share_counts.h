@@ -33,3 +33,6 @@ int share_counts_read(const struct instance *instance, const struct policy *poli
 
 /* Before the policy comes into force: what is not of its limits begins at zero. Silent. */
 int share_counts_begin(const struct instance *instance, const struct compiled *compiled);
+
+/* Time has jumped: all limits begin again, but for their counts. Silent. */
+int share_states_restart(const struct instance *instance);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/simulation_states.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel/maps/hot_table.h"
+#include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
+#include "kernel/maps/slot_maps.h"
+#include "kernel/state/alarms.h"
+#include "kernel/state/bans.h"
+#include "kernel/state/share_counts.h"
+#include "rlctl_abi.h"
+
+static int key_remove(const struct instance *instance, int fd, const struct rl_state_key *key)
+{
+	(void)instance;
+	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
+}
+
+/* Removes the ban and its seat. */
+static int ban_remove(const struct instance *instance, int fd, const struct rl_state_key *key)
+{
+	(void)fd;
+	return ban_forget(instance, key);
+}
+
+/* Removes every key of a map. Fetches the next key first, because from a deleted key the walk would
+ * restart. */
+static int keys_remove(const struct instance *instance, int fd,
+		       int (*remove)(const struct instance *instance, int fd,
+				     const struct rl_state_key *key))
+{
+	struct rl_state_key key, next;
+	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
+
+	while (!end && !ret) {
+		end = bpf_map_get_next_key(fd, &key, &next);
+		ret = remove(instance, fd, &key);
+		key = next;
+	}
+	return ret ? ret : end == -ENOENT ? 0 : end;
+}
+
+/* Does nothing if the map does not exist because the policy does not use it. */
+static int opened_keys_remove(const struct instance *instance, int fd,
+			      int (*remove)(const struct instance *instance, int fd,
+					    const struct rl_state_key *key))
+{
+	int ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = keys_remove(instance, fd, remove);
+	close(fd);
+	return ret;
+}
+
+static int shared_remove(const struct instance *instance, const struct policy *policy)
+{
+	const struct rl_shared_state none = {};
+	struct slot_maps maps = slot_states(instance);
+	int ret = 0;
+
+	policy_for_each (policy, rule) {
+		uint32_t index;
+		int fd;
+
+		if (ret || rule->action != RL_ACTION_LIMIT ||
+		    (rule->limit.key != RL_KEY_RULE && !rule->limit.share[0]))
+			continue;
+		fd = slot_map_at(&maps, rule->counter_id, &index);
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY) ? -errno : 0;
+	}
+	slot_maps_close(&maps);
+	return ret;
+}
+
+static int array_zero(int fd, size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	memset(at, 0, size);
+	munmap(at, size);
+	return 0;
+}
+
+static int spilled_remove(const struct instance *instance)
+{
+	int fd = instance->fd.spilled;
+	uint64_t key;
+
+	while (!bpf_map_get_next_key(fd, NULL, &key))
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			return -errno;
+	return 0;
+}
+
+/* The hot table, and what is there only beside it. */
+static int hot_remove(const struct instance *instance)
+{
+	const struct rl_instance *info = &instance->info;
+	int ret;
+
+	if (info->table != RL_TABLE_HOT)
+		return 0;
+	ret = array_zero(instance->fd.hot, info->hot_sets * sizeof(struct rl_hot_set));
+	if (!ret)
+		ret = array_zero(instance->fd.refusals,
+				 refusal_sets(info) * sizeof(struct rl_refusal_set));
+	if (!ret)
+		ret = spilled_remove(instance);
+	return ret ? ret : share_states_restart(instance);
+}
+
+/* There are no batches with one CPU. */
+int simulation_states_remove(const struct instance *instance, const struct policy *policy)
+{
+	static const enum policy_map others[] = {POLICY_MAP_flows, POLICY_MAP_windows,
+						 POLICY_MAP_logs, POLICY_MAP_fleet_keys};
+	int ret = keys_remove(instance, instance->fd.sources, key_remove);
+
+	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
+		ret = opened_keys_remove(instance, policy_map_open(instance, others[i]),
+					 key_remove);
+	if (!ret)
+		ret = opened_keys_remove(instance, inner_open(instance, instance->fd.bans, 0),
+					 ban_remove);
+	if (!ret)
+		ret = hot_remove(instance);
+	if (!ret)
+		ret = alarms_restart(instance);
+	return ret ? ret : shared_remove(instance, policy);
+}
