@@ -154,6 +154,11 @@ const facts = () => ({
 		dropped: {packets: number(body.rows[1].cells[0]), bytes: number(body.rows[1].cells[0].querySelector('small'))},
 		passed: {packets: number(body.rows[1].cells[2]), bytes: number(body.rows[1].cells[2].querySelector('small'))},
 		shadow: body.rows[2] ? number(body.rows[2].cells[0]) : 0})),
+	// By class of senders: what arrived, and what was within the limit.
+	shares: [...document.querySelectorAll('table:has(caption[id^=classes-])')].map((table) =>
+		Object.fromEntries([...table.querySelectorAll('tbody tr')].map((row) => [row.cells[0].textContent, [number(row.cells[1]), number(row.cells[2])]]))),
+	layers: [...document.querySelectorAll('figure[id^=share-] svg.wide')].map((e) => ['pass', 'known', 'strangers', 'unasked', 'drop'].map((kind) =>
+		e.querySelectorAll('path.' + kind).length)),
 	bins: [1, 2, 3, 4].map((i) => column('table:has(#bins)', i).reduce((a, b) => a + b, 0)),
 	sources: [...document.querySelectorAll('table:has(#sources) tbody tr')].map((row) =>
 		({source: row.children[0].textContent, dropped: number(row.children[1]), passed: number(row.children[3])})),

@@ -37,3 +37,15 @@ fails_with() {
 	is "$status" 1 && is "$(cat "$TMP/stdout")" '' || return
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
+
+# shared_lines SECOND: a source in peace, then beside 6000 forged ones a second, five times the limit, for two seconds.
+shared_lines() {
+	python3 - "$1" <<-'END'
+		import random, sys
+		random.seed(1)
+		begin, lines = int(sys.argv[1]), [(n / 100, '198.51.100.9') for n in range(400)]
+		lines += [(2 + n / 6000, f'{random.randrange(1, 224)}.{random.randrange(256)}.{random.randrange(256)}.1') for n in range(12000)]
+		for time, source in sorted(lines):
+		    print(f'{begin + time:.6f} udp {source}')
+	END
+}

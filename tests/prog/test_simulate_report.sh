@@ -170,6 +170,20 @@ named_policy() {
 		! grep -F policies/ "$TMP/named.html" && grep -qw 'web' "$TMP/text"
 }
 
+# ---- limits that senders share
+
+# A class of which nothing came is not there; the page fits as others do.
+shares() {
+	shared_lines 1780000000 | capture shared && echo 'rule device limit 1200/second burst 100 share' >"$TMP/share" &&
+		"$RLCTL" simulate "$TMP/share" "$TMP/shared" --report "$TMP/share.html" -j >"$TMP/shared.json" &&
+		python3 "$HERE/browser.py" "$TMP/share.html" "$TOP/build/artifacts/shares" >"$TMP/shared.seen" || return
+	is "$(jq -c '.page.shares[0] | to_entries | map(.value)' "$TMP/shared.seen")" \
+		"$(jq -c '[.rules[0].share | .known, .strangers, .unasked | [.arrived, .passed]]' "$TMP/shared.json")" &&
+		is "$(jq -c '.page.shares[0] | keys_unsorted' "$TMP/shared.seen")" '["known sources","strangers","all, while not short"]' &&
+		is "$(jq -c '.page | [.layers, .figures, .captions, .wrong]' "$TMP/shared.seen")" '[[[0,1,1,1,1]],0,0,[]]' &&
+		is "$(jq -c '[.messages, .requests, (.views[] | .outside, .faint, .small)] | add' "$TMP/shared.seen")" '[]'
+}
+
 # ---- files
 
 report() { "$RLCTL" simulate "$TMP/a" "$TMP/two" --report "$@"; }
@@ -238,6 +252,7 @@ t 'against: the other policy as if it were alone' other_alone
 t 'against: text, and verdicts of a capture from a pipe' against_text
 t 'against: the same policy' same_policy
 t 'against: a policy of rlctl is called by its name' named_policy
+t 'by class of senders' shares
 t 'files that cannot be written' bad_files
 t 'a full disk' full_disk
 t 'a former file is replaced as a whole' replaced

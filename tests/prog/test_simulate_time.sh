@@ -144,18 +144,6 @@ jump_known() {
 	verdicts_are 'rule any new-source limit 1/hour burst 9' known 'pass within,pass unmatched,pass within'
 }
 
-# shared_lines SECOND: a source in peace, then beside 6000 forged ones a second, five times the limit, for two seconds.
-shared_lines() {
-	python3 - "$1" <<-'END'
-		import random, sys
-		random.seed(1)
-		begin, lines = int(sys.argv[1]), [(n / 100, '198.51.100.9') for n in range(400)]
-		lines += [(2 + n / 6000, f'{random.randrange(1, 224)}.{random.randrange(256)}.{random.randrange(256)}.1') for n in range(12000)]
-		for time, source in sorted(lines):
-		    print(f'{begin + time:.6f} udp {source}')
-	END
-}
-
 # Senders share the limit by their class, and start over where time jumps: then with as much again.
 share() {
 	local policy='rule device limit 1200/second burst 100 share' once

@@ -41,6 +41,13 @@ int simulation_counters_read(const struct simulation *s, struct rule_counters *o
 	return 0;
 }
 
+int simulation_shares_read(const struct simulation *s, struct share_counts **out)
+{
+	(void)s;
+	*out = NULL;
+	return 0;
+}
+
 int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)
 {
 	(void)s, (void)now_ns;

@@ -431,6 +431,13 @@ int simulation_counters_read(const struct simulation *s, struct rule_counters *o
 	return ret ? fail("simulate: reading the counters failed: %s", strerror(-ret)) : 0;
 }
 
+int simulation_shares_read(const struct simulation *s, struct share_counts **out)
+{
+	int ret = share_counts_read(&s->instance, s->policy, out);
+
+	return ret ? fail("simulate: reading the shares failed: %s", strerror(-ret)) : 0;
+}
+
 int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)
 {
 	struct instance now = s->instance;

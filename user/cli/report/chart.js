@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Drawings over time, as SVG. Their colours are those of page.css; every colour comes with a pattern, a place or a word that says the
 // same. A chart is {up, down, title, description, mark, alarms}: two series with their names and classes, one upwards from the line, one
-// downwards, a time to mark and alarms to show below.
+// downwards, a time to mark and alarms to show below. Of a series, `layers` are parts that lie on each other, the lowest first.
 
 const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36, LETTER_WIDTH = 7.5;
 
 const patterns = () => draw('svg', {class: 'defs', width: 0, height: 0, 'aria-hidden': true}, draw('defs', {},
 	[['hatch', 6, draw('rect', {class: 'stroke', width: 3, height: 6})],
 		['cross', 6, draw('path', {class: 'lines', d: 'M0 0L6 6M6 0L0 6'})],
-		['dots', 5, draw('circle', {class: 'stroke', cx: 2, cy: 2, r: 1.4})]].map(([id, side, shape]) =>
+		['dots', 5, draw('circle', {class: 'stroke', cx: 2, cy: 2, r: 1.4})],
+		['bars', 5, draw('rect', {class: 'pass', width: 5, height: 2})],
+		['specks', 6, draw('circle', {class: 'pass', cx: 2, cy: 2, r: 1.3})]].map(([id, side, shape]) =>
 		draw('pattern', {id, width: side, height: side, patternUnits: 'userSpaceOnUse', ...(id === 'hatch' && {patternTransform: 'rotate(45)'})},
 			draw('rect', {class: 'ground', width: side, height: side}), shape))));
 
@@ -24,6 +26,13 @@ function steps(series, top, width, height, line, down) {
 		before = y;
 	});
 	return path + `H${width}V${tenth(line)}Z`;
+}
+
+// What lies on all others is drawn first, from the line, and the others before it.
+function layersDraw({series, kind, layers = [{series, kind}]}, path) {
+	const sums = layers.reduce((below, of) => [...below, of.series.map((n, i) => n + (below.length ? below[below.length - 1][i] : 0))], []);
+
+	return layers.map((of, i) => draw('path', {class: of.kind, d: path(sums[i])})).reverse();
 }
 
 // 1, 2 or 5 times a power of ten, of which no more than `parts` are in `top`.
@@ -131,7 +140,7 @@ function plotDraw(chart, narrow) {
 	plot.line = PLOT_TOP + Math.floor(PLOT_HEIGHT * plot.topUp / (plot.topUp + plot.topDown || 1));
 	return draw('svg', {class: narrow ? 'narrow' : 'wide', viewBox: `0 0 ${plot.width} ${height}`, role: 'img', 'aria-label': plot.title},
 		draw('title', {}, plot.title), draw('desc', {}, plot.description), axis(plot, PLOT_TOP + PLOT_HEIGHT),
-		draw('path', {class: plot.up.kind, d: steps(plot.up.series, plot.topUp, plot.width, plot.line - PLOT_TOP, plot.line)}),
+		layersDraw(plot.up, (series) => steps(series, plot.topUp, plot.width, plot.line - PLOT_TOP, plot.line)),
 		draw('path', {class: plot.down.kind, d: steps(plot.down.series, plot.topDown, plot.width, PLOT_TOP + PLOT_HEIGHT - plot.line, plot.line, true)}),
 		scale(plot, false), scale(plot, true), draw('path', {class: 'zero', d: `M0 ${plot.line}H${plot.width}`}),
 		mark(plot), peakLabel(plot, false), peakLabel(plot, true), names.map((name, i) => alarmLane(plot, name, i)), !narrow && pointed(plot));

@@ -172,6 +172,35 @@ const overTimeTable = () => details('The figures over time',
 		make('tbody', {}, facts.passed.map((n, i) => (n || facts.dropped[i]) && row(head(clock(begin(i), facts.step)), cell('n', number(n)),
 			cell('n', bytes(facts.passedBytes[i])), cell('n', number(facts.dropped[i])), cell('n', bytes(facts.droppedBytes[i])))))));
 
+// ---- shares
+
+const CLASSES = [['established', 'pass', 'established'], ['known', 'known', 'known sources'], ['strangers', 'strangers', 'strangers'],
+	['unasked', 'unasked', 'all, while not short']];
+
+function shareOf({rule: words, share: of}, i) {
+	const classes = CLASSES.filter(([name]) => of[name]).map(([name, kind, title]) =>
+		({kind, title, arrived: of[name].arrived, series: of[name].passed || Array(bins.count).fill(0)}));
+	const total = (list) => Array(bins.count).fill(0).map((zero, bin) => sum(list.map((series) => series[bin])));
+	const passed = total(classes.map(({series}) => series)), dropped = total(classes.map(({arrived}) => arrived)).map((n, bin) => n - passed[bin]);
+
+	return [paragraph(code(words)), figure(`share-${i}`, {
+		up: {series: passed, name: 'within', layers: classes}, down: {series: dropped, name: 'over', kind: 'drop'},
+		title: `Shares of ${words}, over time`,
+		description: 'What was within the limit grows upwards from the line, by class of its senders, each with the pattern that it has in the table; ' +
+			'what was over it downwards, hatched.',
+	}, `${of.unit === 'bytes' ? 'Bytes' : 'Packets'} a second: within the limit above the line, by class of the senders; over it below the line (hatched).`),
+	table(`classes-${i}`, `In ${of.unit}. The limit is short from when more comes than it gives until a second after; only then are packets asked for their class.`,
+		[['', 'Senders'], ['n bytes', 'Arrived'], ['n', 'Within'], ['n', 'over'], ['', 'Within, over time']],
+		make('tbody', {}, classes.map(({kind, title, arrived, series}) => row(head(title), cell('n bytes', number(sum(arrived))), cell('n', number(sum(series))),
+			shareCell(sum(arrived) - sum(series), sum(arrived)), cell('over', spark(series, kind, title))))))];
+}
+
+function shares() {
+	const shared = report.rules.filter((of) => of.share);
+
+	return shared.length > 0 && section('By class of senders', shared.map(shareOf));
+}
+
 // ---- sources
 
 function source(of, each) {
@@ -250,5 +279,5 @@ addEventListener('DOMContentLoaded', () => {
 	({bins} = report);
 	document.title = shown(`Simulation of ${report.policies[0]} on ${report.capture}`);
 	document.body.append(patterns(), header(), make('main', {}, report.packets > 0 && [factsFind(), summary(), said.against && againstSection(said.against),
-		rules(), reasons(), known(), sources(), alarms(), overTimeTable()].filter(Boolean), method()));
+		rules(), shares(), reasons(), known(), sources(), alarms(), overTimeTable()].filter(Boolean), method()));
 });

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "cli/output/output.h"
+#include "cli/output/shares_output.h"
 #include "cli/report/page.h"
 #include "cli/simulate/simulate.h"
 #include "kernel/instance/instance.h"
@@ -77,6 +77,7 @@ struct rule_row {
 	const struct rule *rule;
 	const struct rule_series *series;
 	struct rl_amount passed, dropped, shadow;
+	const struct share_series *share; /* NULL: no limit that classes of senders share */
 };
 
 static int row_compare(const void *a, const void *b)
@@ -106,6 +107,9 @@ static struct rule_row *rows_make(const struct record *record, size_t *count)
 			continue;
 		rows[(*count)++] = (struct rule_row){
 			.rule = &side->policy->rules[i],
+			.share = side->shares && has_classes(&side->policy->rules[i])
+					 ? &side->shares[i]
+					 : NULL,
 			.series = series,
 			.passed = record_sum(record, series->passed),
 			.dropped = record_sum(record, series->dropped),
@@ -114,6 +118,24 @@ static struct rule_row *rows_make(const struct record *record, size_t *count)
 	}
 	qsort(rows, *count, sizeof(*rows), row_compare);
 	return rows;
+}
+
+/* Classes of which nothing came are left out. */
+static struct json_object *json_share_series(const struct record *record,
+					     const struct rule_row *row)
+{
+	struct json_object *object = json_object_new_object(), *class;
+
+	json_put_text(object, "unit", share_unit(row->rule));
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		if (!row->share->arrived[i])
+			continue;
+		class = json_object_new_object();
+		put_series(class, "arrived", record, row->share->arrived[i], false);
+		put_series(class, "passed", record, row->share->passed[i], false);
+		json_put(object, share_class_names[i], class);
+	}
+	return object;
 }
 
 static struct json_object *json_rule(const struct record *record, const struct rule_row *row,
@@ -137,6 +159,8 @@ static struct json_object *json_rule(const struct record *record, const struct r
 	put_series(over_time, "dropped", record, row->series->dropped, false);
 	put_series(over_time, "shadow", record, row->series->shadow, false);
 	json_put(object, "over_time", over_time);
+	if (row->share)
+		json_put(object, "share", json_share_series(record, row));
 	return object;
 }
 

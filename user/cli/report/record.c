@@ -43,6 +43,8 @@ void record_clear(struct record *record)
 		free(record->sides[i].rules);
 		free(record->sides[i].before);
 		free(record->sides[i].now);
+		free(record->sides[i].shares);
+		free(record->sides[i].shares_before);
 	}
 	heavy_clear(&record->sources);
 	heavy_clear(&record->differing);
@@ -98,6 +100,51 @@ static int rules_read(struct record *record, struct record_side *side, size_t bi
 	side->now = side->before;
 	side->before = read;
 	return 0;
+}
+
+/* ---- shares */
+
+static int class_grew(struct record *record, struct series **series, size_t bin, uint64_t before,
+		      uint64_t now)
+{
+	const struct rl_amount amount = {.packets = now - before};
+
+	return series_add(record, series, bin, &amount);
+}
+
+static int share_grew(struct record *record, struct share_series *series, size_t bin,
+		      const struct share_counts *before, const struct share_counts *now)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < RL_SHARE_COUNTS; i++) {
+		ret = class_grew(record, &series->arrived[i], bin, before->arrived[i],
+				 now->arrived[i]);
+		if (!ret)
+			ret = class_grew(record, &series->passed[i], bin, before->passed[i],
+					 now->passed[i]);
+	}
+	return ret;
+}
+
+static int shares_read(struct record *record, struct record_side *side, size_t bin)
+{
+	static const struct share_counts none;
+	const struct share_counts *before = side->shares_before;
+	struct share_counts *now;
+	int ret = simulation_shares_read(side->simulation, &now);
+
+	if (ret || !now)
+		return ret;
+	if (!side->shares)
+		side->shares = calloc(side->policy->count, sizeof(*side->shares));
+	ret = side->shares ? 0 : -ENOMEM;
+	for (size_t i = 0; !ret && i < side->policy->count; i++)
+		ret = share_grew(record, &side->shares[i], bin, before ? &before[i] : &none,
+				 &now[i]);
+	free(side->shares_before);
+	side->shares_before = now;
+	return ret ? out_of_room() : 0;
 }
 
 /* ---- alarms */
@@ -209,8 +256,11 @@ static int bin_end(struct record *record)
 	size_t bin = timeline_bin(&record->timeline, record->turned_ns);
 	int ret = 0;
 
-	for (int i = 0; !ret && i < record->side_count; i++)
+	for (int i = 0; !ret && i < record->side_count; i++) {
 		ret = rules_read(record, &record->sides[i], bin);
+		if (!ret)
+			ret = shares_read(record, &record->sides[i], bin);
+	}
 	return ret;
 }
 

@@ -14,6 +14,7 @@
 #include "kernel/policy/rule_counters.h"
 #include "kernel/simulation.h"
 #include "kernel/state/alarms.h"
+#include "kernel/state/share_counts.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 #include "watch/heavy.h"
@@ -34,6 +35,11 @@ struct record_verdict {
 /* NULL: nothing was counted. */
 struct rule_series {
 	struct series *passed, *dropped, *shadow;
+};
+
+/* Of a limit that classes of senders share, in place of packets its amounts; NULL: none came. */
+struct share_series {
+	struct series *arrived[RL_SHARE_COUNTS], *passed[RL_SHARE_COUNTS];
 };
 
 /* A time during which an alarm was on. */
@@ -67,6 +73,8 @@ struct record_side {
 	struct series *reasons[RL_REASON_COUNT];
 	struct rule_series *rules;          /* of policy->rules[i] */
 	struct rule_counters *before, *now; /* as they were read */
+	struct share_series *shares;        /* of policy->rules[i]; NULL: no limit has classes */
+	struct share_counts *shares_before; /* as they were read last, or NULL */
 	struct alarm_record alarms;
 };
 
