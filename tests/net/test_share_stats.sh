@@ -39,6 +39,15 @@ test_flood() {
 		between "$(sed 's/\r$//' "$TMP/screen" | awk 'length > most { most = length } END { print most }')" 40 60
 }
 
+# The class of a source, as far as its address says it; whether a packet passes depends on others.
+test_source() {
+	is "$(rl B source show 10.77.0.1 -j | jq -c '[.known, .states, (.shares[] | .class, .short, has("room"))]')" '[true,[],"known",false,false]' &&
+		has "'device limit 5000/second burst 1000 share' is not short now" rl B source show 198.18.0.1 &&
+		is "$(rl B source show 198.18.0.1 -j | jq -c '[.known, .shares[0].class]')" '[false,"strangers"]' &&
+		has 'yes, it passes while the limit has room for its class of senders' rl B explain 10.77.0.1 &&
+		has 'no source is banned or at a limit' rl B source list
+}
+
 # Amounts since then.
 test_since() {
 	between "$(rl B stats --since "$TMP/then" -j | json '.[0].rules[0].share.unasked.arrived')" 0 5000 &&
@@ -59,5 +68,7 @@ veth_pair A B && veth_quiet A B && rl B attach veth-B || exit 1
 t 'in peace' test_peace
 t 'the document' test_shape
 t 'under a flood' test_flood
+sleep 1.1 # until the limit is no longer short
+t 'a source' test_source
 t 'since a document' test_since
 t 'another limit' test_other

@@ -30,11 +30,12 @@ struct sampling {
 	struct candidate *list;
 };
 
-/* A limit of a rule or of a fleet has its state in a map with keys. */
+/* A limit of a rule or of a fleet has its state in a map with keys. Those of `share` say nothing of
+ * a source by themselves. */
 static bool is_hot(const struct rule *rule)
 {
 	return rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE &&
-	       !rule->limit.fleet;
+	       !rule->limit.fleet && !rule->limit.share[0];
 }
 
 bool limited_is_hot(const struct instance *instance, const struct policy *policy,

@@ -242,8 +242,8 @@ static void why_print(char out[TEXT_MAX], const struct explained *item, bool ban
 			 banned ? "the source is banned" : "a rule before it decides");
 	else if (item->holds == HOLDS_NOT)
 		snprintf(out, TEXT_MAX, "no, %s", item->why);
-	else if (item->holds == HOLDS_DEPENDS)
-		snprintf(out, TEXT_MAX, "%s", item->why);
+	else if (item->holds == HOLDS_DEPENDS || item->shared)
+		snprintf(out, TEXT_MAX, "%s%s", item->shared ? "yes, " : "", item->why);
 	else if (item->rule->action != RL_ACTION_LIMIT)
 		snprintf(out, TEXT_MAX, "%s", effects[item->rule->action]);
 	else if (item->looked)
@@ -304,6 +304,8 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		json_put_text(object, "why", why);
 		if (item->looked)
 			look_put(object, item);
+		else if (item->shared)
+			json_put_bool(object, "shared", true);
 		json_append(rules, object);
 		if (by_member)
 			json_put_text(object, "member", member);
@@ -380,8 +382,8 @@ static bool is_near_limit(const struct explanation *e)
 		const struct rl_limit *limit = &item->rule->limit;
 		uint64_t most = limit->size ? limit->size : limit->amount;
 
-		if (item->looked && item->look.admits &&
-		    (most <= 2 || item->look.remaining <= most / 2))
+		if (item->shared || (item->looked && item->look.admits &&
+				     (most <= 2 || item->look.remaining <= most / 2)))
 			return true;
 	}
 	return false;

@@ -15,6 +15,7 @@
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/source_answer.h"
+#include "cli/state/source_shares.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/maps/hot_table.h"
@@ -86,6 +87,15 @@ static void note_unlisted(const struct lookup *lookup)
 		     lookup->instance.device);
 }
 
+/* Limits with `share`, of which an address has no state of its own. */
+static bool has_shares(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule->action == RL_ACTION_LIMIT && rule->limit.share[0])
+			return true;
+	return false;
+}
+
 /* Counts the entries of this address, without those shared by a rule. */
 static size_t count_own(const struct lookup *lookup)
 {
@@ -135,6 +145,18 @@ static void sockets_report(const struct lookup *lookup, const char *address,
 	json_put(document, "sockets", object);
 }
 
+static void shares_report(const struct lookup *lookup, const struct source_answer *answer,
+			  struct json_object *document)
+{
+	const struct source_class source = {.addr = lookup->addr, .known = answer->known};
+	struct share_counts *counts;
+
+	if (share_counts_read(&lookup->instance, &lookup->policy, &counts))
+		return;
+	source_shares_report(&source, &lookup->policy, &lookup->ctx, counts, document);
+	free(counts);
+}
+
 static void entry_report(struct report *report, const struct lookup *lookup,
 			 const struct source_entry *entry)
 {
@@ -163,6 +185,7 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 		json_put_text(document, "address", address);
 	}
 	source_answer_report(answer, &lookup->policy, &lookup->ctx, address, document);
+	shares_report(lookup, answer, document);
 	sockets_report(lookup, address, document);
 	for (size_t i = 0; i < lookup->count; i++)
 		entry_report(&report, lookup, &lookup->entries[i]);
@@ -174,7 +197,9 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 	}
 	if (!lookup->count)
 		note("%s: no state of %s%s", lookup->instance.device, address,
-		     has_unlisted(lookup) ? "" : ": its limits are unused");
+		     has_unlisted(lookup) || has_shares(&lookup->policy)
+			     ? ""
+			     : ": its limits are unused");
 	note_unlisted(lookup);
 }
 

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "kernel/instance/open.h"
+#include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
 #include "policy/names.h"
 #include "policy/lint/proof.h"
@@ -63,7 +64,8 @@ int source_answer_read(const struct command *command, const struct instance *ins
 		return 0;
 	out->ban_ns = instance_source_ban(instance, addr);
 	policy_for_each (policy, rule)
-		out->asks_known = out->asks_known || rule->match.flags & RL_MATCH_NEW_SOURCE;
+		out->asks_known = out->asks_known || rule->match.flags & RL_MATCH_NEW_SOURCE ||
+				  has_classes(rule) || rule->limit.keep_for == RL_KEEP_KNOWN;
 	if (out->asks_known)
 		rc = instance_source_is_known(instance, addr, &out->known);
 	return rc ? fail("%s: reading whether the source is known failed: %s", instance->device,

@@ -94,6 +94,7 @@ int shared_walk(struct source_search *s)
 		uint32_t index;
 
 		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
+		    (s->addr && rule->limit.share[0]) || /* not for each address */
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)
 			continue;

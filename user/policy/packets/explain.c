@@ -136,6 +136,19 @@ static unsigned int key_lacks(const struct probe *probe, const struct rl_limit *
 	return asked & ~probe->stated;
 }
 
+/* Whether the parts of `share` have room for a packet depends on what all others send. */
+static void shared_explain(struct explained *item)
+{
+	const struct rl_limit *limit = &item->rule->limit;
+	const char *part = limit->key == RL_KEY_RULE   ? "class of senders"
+			   : limit->key == RL_KEY_DEST ? "destination"
+						       : "source";
+
+	snprintf(item->why, sizeof(item->why), "%s while the limit has room for its %s",
+		 limit->over == RL_OVER_SHADOW ? "within it" : "it passes", part);
+	item->shared = true;
+}
+
 static int limit_look(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
@@ -145,6 +158,10 @@ static int limit_look(struct walk *walk, struct explained *item)
 	out->depends |= item->lacks;
 	if (item->lacks)
 		return 0;
+	if (item->rule->limit.share[0]) {
+		shared_explain(item);
+		return 0;
+	}
 	rc = walk->source->look(walk->source->arg, item->rule, &item->look);
 	item->looked = !rc;
 	return rc;

@@ -23,6 +23,7 @@ struct explained {
 	unsigned int lacks; /* a limit that holds: fields of its key that are not stated */
 	bool looked;        /* a limit that holds, of which `look` is */
 	struct limit_look look;
+	bool shared;         /* a limit that holds, with `share`: what others send decides */
 	enum rl_reason over; /* the packet's reason, if the limit does not admit it */
 };
 
