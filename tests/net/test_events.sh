@@ -70,7 +70,9 @@ test_alarm_on() {
 		def same: .rate.packets > 1000 and (.sources | map(.address) | sort == ["10.81.0.0", "10.81.0.1"]) and
 			(.sources | all(.[]; .share > 0.3 and .share < 0.7 and .rate > 300)) and
 			.common == {"port": [{"value": "tcp/7777", "share": 1}], "sport": [{"value": "tcp/1234", "share": 1}],
-				"length": [{"value": 76, "share": 1}], "ttl": [{"value": 64, "share": 1}], "flags": [{"value": "syn", "share": 1}]};
+				"length": [{"value": 76, "share": 1}], "ttl": [{"value": 64, "share": 1}], "flags": [{"value": "syn", "share": 1}]} and
+			.patterns == [{"pattern": "tcp/7777 flags syn length 64-95 ttl 64-79", "match": "tcp dport 7777 flags syn length 64-95 ttl 64-79",
+				"from": "10.81.0.0/16", "share": 1}];
 		map(select(.alarm or .rule == $rule) | {event, alarm, rule, same: same}) | .[:3] | sort_by(.event, .alarm) == [
 			{event: "alarm-on", alarm: "deep", rule: null, same: true},
 			{event: "alarm-on", alarm: "flood", rule: null, same: true},
@@ -332,6 +334,7 @@ test_of_other_device() { is "$(rl B events -j -q -i veth-A)" '' && json 'length 
 test_people() {
 	TZ=UTC rl B events >"$TMP/people" && grep -qE '^20[0-9-]{8} [0-9:.]{12} veth-B: drops-begin: a rule begins to drop: fd78::/32 deny$' "$TMP/people" &&
 		grep -qE '^    from fd78::/64 100% \([0-9,]+/s\)$' "$TMP/people" &&
+		grep -qx '    100% of what was dropped: udp/53 length 160-191 ttl 64-79, from fd78::/32' "$TMP/people" &&
 		grep -qx '    common: port udp/53 100%; sport udp/40000 100%; length 186 100%; ttl 64 100%' "$TMP/people"
 }
 

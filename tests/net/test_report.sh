@@ -44,6 +44,21 @@ test_one() {
 			(.changes | map(.user) == ["alice"]) and (.spans | map([.of, .index]) | sort == [["alarm", 0], ["rule", 0], ["rule", 1]]))' \
 		--arg begin "$(at 605)" --arg over "$(at 490)" <"$TMP/one"
 }
+# Both have most of a pattern: the rule for it is offered while few of its packets are of known sources, and each that is
+# offered is one.
+pattern() { # SHARE FROM KNOWN
+	echo "\"patterns\":[{\"pattern\":\"udp/27015 length 64-95 ttl 240-255\",\"match\":\"udp dport 27015 length 64-95 ttl 240-255\",\"share\":$1,\"from\":\"$2\",\"known\":$3}]"
+}
+test_pattern() {
+	local rule='rule device udp dport 27015 length 64-95 ttl 240-255 not established limit 100/second'
+	fresh && drops 600 500 'any udp deny' 3000 "$(pattern 0.8 198.18.0.0/16 0.02)" && drops 590 550 'any deny' 1000 "$(pattern 0.4 198.18.0.0/16 0.06)" &&
+		rl B report >"$TMP/text" && grep -qx '    70% of what was dropped: udp/27015 length 64-95 ttl 240-255, from 198.18.0.0/16; 3% of that is of known sources' "$TMP/text" &&
+		grep -qx "        to limit it: $rule" "$TMP/text" && is "$(rl B report -j | jq -r '.incidents[0].patterns[].rule' | tee "$TMP/offered")" "$rule" &&
+		rl B apply --check - <"$TMP/offered" || return
+	drops 545 540 'any deny' 100 "$(pattern 1 10.1.0.0/16 0.02)" && FILTER='.incidents[0].patterns[0] | has("from")' && is "$(reported)" false || return
+	fresh && drops 600 500 'any udp deny' 3000 "$(pattern 0.8 198.18.0.0/16 0.2)" && FILTER='.incidents[0].patterns[0] | [.known, has("rule")]' && is "$(reported)" '[0.2,false]' &&
+		fresh && drops 600 500 'any udp deny' 3000 "$(pattern 0.2 198.18.0.0/16 0)" && FILTER='.incidents[0].patterns[0] | [has("known"), has("rule")]' && is "$(reported)" '[false,false]'
+}
 test_text() {
 	TZ=UTC rl B report >"$TMP/text" && grep -qE '^veth-B: 20[0-9-]{8} [0-9:]{8} to 20[0-9-]{8} [0-9:]{8}, 1m 55s: 4,000 packets \(234.3 KiB\) dropped, at most 3,000 a second$' "$TMP/text" &&
 		grep -qx '    3,000 dropped by any udp deny' "$TMP/text" && grep -qx '    common: port udp/53 75%, udp/27015 20%' "$TMP/text" &&
@@ -81,7 +96,7 @@ fresh_egress() { is "$(rl B report -j | jq -r '.incidents[0].hook')" egress; }
 
 # Lines that are cut, of other types, or hostile.
 test_hostile() {
-	fresh && drops 600 590 'any deny' 10 && printf '{"time":"%s","event":"drops-end","device":"veth-B","hook":"xdp","dropped":7,"rate":[],"common":{"port":5},"sources":{"a":1},"rule":{}}\n{"cut' "$(at 580)" >>"$(journal)" &&
+	fresh && drops 600 590 'any deny' 10 && printf '{"time":"%s","event":"drops-end","device":"veth-B","hook":"xdp","dropped":7,"rate":[],"common":{"port":5},"sources":{"a":1},"rule":{},"patterns":[7,{"pattern":5,"share":1},{"pattern":"x","share":"a"}]}\n{"cut' "$(at 580)" >>"$(journal)" &&
 		printf '\n{"event":"drops-begin"}\n[]\n7\n' >>"$(journal)" && put drops-begin 595 '"rule":"\u001b[31mred","rate":{"packets":1,"bytes":1},"text":""' && rl B report >"$TMP/hostile" &&
 		! grep -q $'\033' "$TMP/hostile" && grep -q '10 dropped by any deny' "$TMP/hostile"
 }
@@ -107,6 +122,7 @@ test_real() {
 		flood A --seconds 4 --rate 4000 --src 198.18.7.7 --dport 53 >&2 && wait "$!" && kill "$follower" && eventually 5 gone "$follower" &&
 		rl B report -j >"$TMP/real" && cat "$TMP/real" >&2 && json '.incidents | length == 1 and (.[0] | .end != null and .rules[0].rule == "device udp dport 53 limit 500/second burst 500" and
 			.dropped.packets > 8000 and .peak.packets > 2000 and .peak.packets < 8000 and .sources[0].address == "198.18.7.7" and
+			(.patterns[0] | (.match | startswith("udp dport 53 length ")) and .from == "198.18.0.0/16" and .known > 0) and
 			(.known | map(.address) | length > 0 and all(startswith("10.66.0."))))' <"$TMP/real" &&
 		is "$(jq '.incidents[0].dropped.packets' <"$TMP/real")" "$(rule_stat B 'device udp dport 53 limit 500/second burst 500' .dropped.packets)"
 }
@@ -116,6 +132,7 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && rl B attach veth-B 
 t 'nothing is on record' test_none
 t 'one attack of rules, an alarm and bans' test_one
 t 'the same as text' test_text
+t 'a pattern, and a rule for it' test_pattern
 t 'two attacks, and which are over' test_two
 t 'without an end, or a begin' test_open
 t 'many attacks' test_many

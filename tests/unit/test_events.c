@@ -15,6 +15,7 @@
 #include "cli/events/watched.h"
 #include "kernel/state/alarms.h"
 #include "watch/onset.h"
+#include "watch/packet_fields.h"
 #include "watch/quota.h"
 #include "watch/traits.h"
 

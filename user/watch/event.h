@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
+#include "watch/pattern.h"
 
 /* X(NAME, "word in JSON") */
 #define EVENT_KINDS(X)                  \
@@ -41,7 +42,7 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 #define EVENT_MEMBERS  5
 
 #define EVENT_SOURCES  5 /* the heaviest that are told */
-#define EVENT_COMMON   3 /* values that are told of each feature */
+#define EVENT_COMMON   3 /* values that are told of each feature, and patterns */
 
 /* Traits that the packets have in common: X(NAME, "word in JSON"). Ports are those of the
  * destination, `sport` of the source; lengths are of the IP packet. */
@@ -67,12 +68,17 @@ struct event_value {
 	uint32_t value; /* ports: protocol << 16 | port */
 	double share;
 };
+struct event_pattern {
+	struct pattern_part part;
+	double known; /* of its packets, 0 to 1: those of known sources */
+};
 struct event_excerpt {
-	uint32_t source_count, known_count;
+	uint32_t source_count, known_count, pattern_count;
 	uint32_t value_count[FEATURE_COUNT];
 	struct event_source sources[EVENT_SOURCES];
 	struct event_source known[EVENT_SOURCES]; /* of these, those that were known before */
 	struct event_value values[FEATURE_COUNT][EVENT_COMMON];
+	struct event_pattern patterns[EVENT_COMMON];
 };
 
 /* Members that do not apply are zero. */

@@ -1,116 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "watch/traits.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "watch/packet_fields.h"
 #include "watch/rule_book.h"
 
-#define SOURCE_LEAST   0.01
-#define VALUE_LEAST    0.1
-
-#define ETHERNET_BYTES 14
-#define VLAN_BYTES     4
-#define VLANS_MAX      2
-#define EXTENSIONS_MAX 8
-#define TCP_FLAGS_AT   13
-
-/* ---- the headers */
-
-struct cursor {
-	const uint8_t *data;
-	uint32_t at, size;
-};
-
-static bool has(const struct cursor *c, uint32_t bytes)
-{
-	return c->at <= c->size && c->size - c->at >= bytes;
-}
-
-static uint32_t be16(const struct cursor *c, uint32_t offset)
-{
-	return (uint32_t)c->data[c->at + offset] << 8 | c->data[c->at + offset + 1];
-}
-
-static bool is_vlan(uint32_t ethertype)
-{
-	return ethertype == 0x8100 || ethertype == 0x88a8;
-}
-
-/* To the IP header. */
-static bool ethernet_skip(struct cursor *c)
-{
-	if (!has(c, ETHERNET_BYTES))
-		return false;
-	c->at += ETHERNET_BYTES;
-	for (int i = 0; i < VLANS_MAX && is_vlan(be16(c, -2u)); i++) {
-		if (!has(c, VLAN_BYTES))
-			return false;
-		c->at += VLAN_BYTES;
-	}
-	return true;
-}
-
-static bool ipv4_read(struct cursor *c, const uint8_t src[16], struct packet_fields *out)
-{
-	if (!has(c, 20) || memcmp(c->data + c->at + 12, src + 12, 4) != 0)
-		return false;
-	out->value[FEATURE_LENGTH] = be16(c, 2);
-	out->value[FEATURE_TTL] = c->data[c->at + 8];
-	c->at += (c->data[c->at] & 0x0fu) * 4;
-	return true;
-}
-
-static bool is_extension(uint8_t next)
-{
-	return next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS ||
-	       next == IPPROTO_FRAGMENT;
-}
-
-static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fields *out)
-{
-	uint8_t next;
-
-	if (!has(c, 40) || memcmp(c->data + c->at + 8, src, 16) != 0)
-		return false;
-	out->value[FEATURE_LENGTH] = 40 + be16(c, 4);
-	out->value[FEATURE_TTL] = c->data[c->at + 7];
-	next = c->data[c->at + 6];
-	c->at += 40;
-	for (int i = 0; i < EXTENSIONS_MAX && is_extension(next) && has(c, 8); i++) {
-		uint32_t bytes = next == IPPROTO_FRAGMENT ? 8 : (c->data[c->at + 1] + 1u) * 8;
-
-		next = c->data[c->at];
-		c->at += bytes;
-	}
-	return true;
-}
-
-static bool ip_read(struct cursor *c, const uint8_t src[16], struct packet_fields *out)
-{
-	if (!has(c, 1))
-		return false;
-	if (c->data[c->at] >> 4 == 4)
-		return ipv4_read(c, src, out);
-	return c->data[c->at] >> 4 == 6 && ipv6_read(c, src, out);
-}
-
-/* Behind the headers of a tunnel the source is another one: then nothing is known. */
-void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct packet_fields *out)
-{
-	uint32_t size = sample->kept < RL_FRAME_KEPT ? sample->kept : RL_FRAME_KEPT;
-	struct cursor c = {.data = sample->frame, .size = size};
-
-	*out = (struct packet_fields){0};
-	if (!sample_has_addresses(sample) || (!raw_ip && !ethernet_skip(&c)))
-		return;
-	out->has_ip = ip_read(&c, sample->src, out);
-	out->has_flags = out->has_ip && sample->proto == IPPROTO_TCP && sample->has_ports &&
-			 has(&c, TCP_FLAGS_AT + 1);
-	if (out->has_flags)
-		out->value[FEATURE_FLAGS] = c.data[c.at + TCP_FLAGS_AT];
-}
+#define SOURCE_LEAST 0.01
+#define VALUE_LEAST  0.1
 
 /* ---- samples */
 
@@ -149,20 +47,25 @@ static void source_add(struct shares *shares, const struct sampled *sample)
 	shares_add(shares, addr, sizeof(addr), sample->stands_for);
 }
 
-void traits_known_add(struct traits *traits, const struct sampled *sample)
+void traits_known_add(struct traits *traits, const struct sampled *sample, bool raw_ip)
 {
+	struct pattern pattern = pattern_of(&sample->packet, raw_ip);
+
 	source_add(&traits->known, sample);
+	patterns_add(&traits->known_patterns, &pattern, sample->stands_for);
 }
 
 void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip)
 {
 	const struct rl_sample *packet = &sample->packet;
+	struct pattern pattern = pattern_of(packet, raw_ip);
 	uint64_t weight = sample->stands_for;
 
 	traits->packets += weight;
 	if (!sample_has_addresses(packet))
 		return;
 	source_add(&traits->sources, sample);
+	patterns_add(&traits->patterns, &pattern, weight);
 	if (packet->has_ports) {
 		value_add(traits, FEATURE_PORT, port_value(packet, packet->dport), weight);
 		value_add(traits, FEATURE_SPORT, port_value(packet, packet->sport), weight);
@@ -200,12 +103,34 @@ static void values_list(const struct traits *traits, enum event_feature feature,
 	}
 }
 
+static void patterns_excerpt(const struct traits *traits, struct event_excerpt *out)
+{
+	struct pattern_part parts[EVENT_COMMON], known[SHARES_PLACES];
+	size_t knowns =
+		patterns_list(&traits->known_patterns, traits->packets, 0, known, SHARES_PLACES);
+
+	out->pattern_count = (uint32_t)patterns_list(&traits->patterns, traits->packets,
+						     VALUE_LEAST, parts, EVENT_COMMON);
+	for (size_t i = 0; i < out->pattern_count; i++) {
+		struct pattern pattern = pattern_anywhere(&parts[i].pattern);
+
+		out->patterns[i].part = parts[i];
+		for (size_t k = 0; k < knowns; k++) {
+			struct pattern of = pattern_anywhere(&known[k].pattern);
+
+			if (!memcmp(&of, &pattern, sizeof(of)))
+				out->patterns[i].known = known[k].share / parts[i].share;
+		}
+	}
+}
+
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
 {
 	*out = (struct event_excerpt){0};
 	out->source_count =
 		sources_list(&traits->sources, traits->packets, SOURCE_LEAST, rate, out->sources);
 	out->known_count = sources_list(&traits->known, traits->packets, 0, rate, out->known);
+	patterns_excerpt(traits, out);
 	for (int i = 0; i < FEATURE_COUNT; i++)
 		values_list(traits, i, out);
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"
+#include "cli/output/pattern_output.h"
 #include "kernel/attach/hook_names.h"
 
 #define VALUE_TEXT_MAX 64
@@ -143,6 +144,24 @@ static void put_common(struct json_object *object, const struct event_excerpt *e
 		json_put(object, "common", common);
 }
 
+static void put_patterns(struct json_object *object, const struct event_excerpt *excerpt)
+{
+	struct json_object *array = excerpt->pattern_count ? json_object_new_array() : NULL;
+
+	for (uint32_t i = 0; i < excerpt->pattern_count; i++) {
+		const struct event_pattern *of = &excerpt->patterns[i];
+		struct json_object *one = json_object_new_object();
+
+		pattern_json_put(one, &of->part.pattern);
+		json_put(one, "share", share_json(of->part.share));
+		if (of->known > 0)
+			json_put(one, "known", share_json(of->known));
+		json_append(array, one);
+	}
+	if (array)
+		json_put(object, "patterns", array);
+}
+
 /* ---- */
 
 /* An alarm counts packets, or bytes. */
@@ -209,6 +228,7 @@ struct json_object *event_json(const struct event *event)
 		json_put(object, "peak", json_amount(&event->peak));
 	put_sources(object, "sources", event->excerpt.sources, event->excerpt.source_count);
 	put_sources(object, "known", event->excerpt.known, event->excerpt.known_count);
+	put_patterns(object, &event->excerpt);
 	put_common(object, &event->excerpt);
 	if (event->kind == EVENT_LOST)
 		put_lost(object, event);

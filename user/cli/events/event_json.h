@@ -26,7 +26,7 @@ struct json_object *share_json(double share);
  * everything is escaped. */
 void event_print(FILE *file, struct json_object *object);
 
-/* The line of the member `common`, if there is one. */
+/* The lines of the members `patterns` and `common`, if there are any. */
 void event_common_print(FILE *file, struct json_object *object);
 
 /* A text that may have come from a file: control characters and the like as escapes. */

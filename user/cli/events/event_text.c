@@ -30,12 +30,11 @@ static struct json_object *member_array(struct json_object *object, const char *
 		       : NULL;
 }
 
-static int percent_of(struct json_object *object)
+static int percent_of(struct json_object *object, const char *key)
 {
 	struct json_object *share;
-	double part = json_object_object_get_ex(object, "share", &share)
-			      ? json_object_get_double(share)
-			      : 0;
+	double part =
+		json_object_object_get_ex(object, key, &share) ? json_object_get_double(share) : 0;
 
 	return part >= 0 && part <= 1 ? (int)(part * 100 + 0.5) : 0;
 }
@@ -64,7 +63,7 @@ static void put_source(FILE *file, const char *label, struct json_object *source
 
 	fputs(first ? label : ", ", file);
 	text_put_escaped(file, or_unknown(event_member(source, "address")));
-	fprintf(file, " %d%%", percent_of(source));
+	fprintf(file, " %d%%", percent_of(source, "share"));
 	if (!json_object_object_get_ex(source, "rate", &rate))
 		return;
 	number_print(number, json_object_get_uint64(rate));
@@ -94,15 +93,37 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
 			continue;
 		fputs(i ? ", " : " ", file);
 		text_put_escaped(file, json_object_get_string(value));
-		fprintf(file, " %d%%", percent_of(one));
+		fprintf(file, " %d%%", percent_of(one, "share"));
 	}
+}
+
+/* "72% of what was dropped: udp/27015 length 64-95 ttl 240-255, from 198.18.0.0/16", and the rule
+ * that is suggested for it. */
+static void put_pattern(FILE *file, bool counted, struct json_object *one)
+{
+	const char *from = event_member(one, "from"), *rule = event_member(one, "rule");
+	int known = percent_of(one, "known");
+
+	fprintf(file, "    %d%% of what was %s: ", percent_of(one, "share"),
+		counted ? "counted" : "dropped");
+	text_put_escaped(file, or_unknown(event_member(one, "pattern")));
+	fputs(*from ? ", from " : "", file);
+	text_put_escaped(file, from);
+	if (known)
+		fprintf(file, "; %d%% of that is of known sources", known);
+	fputs(*rule ? "\n        to limit it: " : "", file);
+	text_put_escaped(file, rule);
+	putc('\n', file);
 }
 
 void event_common_print(FILE *file, struct json_object *object)
 {
-	struct json_object *common;
+	struct json_object *common, *patterns = member_array(object, "patterns");
 	bool any = false;
 
+	for (size_t i = 0; patterns && i < json_object_array_length(patterns); i++)
+		put_pattern(file, *event_member(object, "alarm"),
+			    json_object_array_get_idx(patterns, i));
 	if (!json_object_object_get_ex(object, "common", &common))
 		return;
 	for (int i = 0; i < FEATURE_COUNT; i++) {

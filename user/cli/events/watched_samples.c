@@ -42,7 +42,7 @@ static int on_sample(void *arg, const struct sampled *sampled)
 		traits_add(&drops->traits, sampled, w->instance.info.raw_ip);
 		if (sample_has_addresses(&sampled->packet) &&
 		    known_then_has(&w->known[0], &w->instance, sampled->packet.src))
-			traits_known_add(&drops->traits, sampled);
+			traits_known_add(&drops->traits, sampled, w->instance.info.raw_ip);
 	}
 	alarms_sample(w, sampled);
 	return 0;

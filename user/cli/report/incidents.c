@@ -49,20 +49,29 @@ static char *copy_of(const char *text)
 	return copy;
 }
 
-/* Values that are too many are left out: the heaviest come in every event. */
-static void value_add(struct incident_values *values, const char *text, double packets)
+/* Values that are too many are left out, and NULL: the heaviest come in every event. */
+static struct incident_value *value_add(struct incident_values *values, const char *text,
+					double packets)
 {
 	size_t i = 0;
 
 	while (i < values->count && strcmp(values->items[i].text, text) != 0)
 		i++;
 	if (i == INCIDENT_VALUES_MAX)
-		return;
+		return NULL;
 	if (i == values->count) {
 		values->items = one_more(values->items, i, sizeof(*values->items));
 		values->items[values->count++].text = copy_of(text);
 	}
 	values->items[i].packets += packets;
+	return &values->items[i];
+}
+
+static double part_of(struct json_object *one, const char *key)
+{
+	double part = json_object_get_double(json_object_object_get(one, key));
+
+	return part > 0 && part <= 1 ? part : 0;
 }
 
 /* name: of the member that is the value; of `all` packets each has its share. */
@@ -71,10 +80,29 @@ static void shares_add_up(struct incident_values *values, struct json_object *ar
 {
 	for (size_t i = 0; array && i < json_object_array_length(array); i++) {
 		struct json_object *one = json_object_array_get_idx(array, i), *value;
-		double share = json_object_get_double(json_object_object_get(one, "share"));
+		double share = part_of(one, "share");
 
-		if (json_object_object_get_ex(one, name, &value) && share > 0 && share <= 1)
+		if (json_object_object_get_ex(one, name, &value) && share > 0)
 			value_add(values, json_object_get_string(value), share * all);
+	}
+}
+
+static void patterns_add_up(struct incident_values *patterns, struct json_object *array, double all)
+{
+	for (size_t i = 0; array && i < json_object_array_length(array); i++) {
+		struct json_object *one = json_object_array_get_idx(array, i);
+		const char *text = event_member(one, "pattern");
+		double packets = part_of(one, "share") * all;
+		struct incident_value *value =
+			*text && packets > 0 ? value_add(patterns, text, packets) : NULL;
+
+		if (!value)
+			continue;
+		value->known += part_of(one, "known") * packets;
+		if (!value->pattern)
+			value->pattern = json_object_get(one);
+		value->spread |= strcmp(event_member(value->pattern, "from"),
+					event_member(one, "from")) != 0;
 	}
 }
 
@@ -209,6 +237,7 @@ static void drops_sum(struct incident *incident, struct json_object *event)
 		      packets);
 	shares_add_up(&incident->known, member(event, "known", json_type_array), "address",
 		      packets);
+	patterns_add_up(&incident->patterns, member(event, "patterns", json_type_array), packets);
 	for (int i = 0; common && i < FEATURE_COUNT; i++)
 		shares_add_up(&incident->values[i],
 			      member(common, feature_words[i], json_type_array), "value", packets);
@@ -325,8 +354,10 @@ void incidents_add(struct incidents *incidents, struct json_object *event, uint6
 
 static void values_clear(struct incident_values *values)
 {
-	for (size_t i = 0; i < values->count; i++)
+	for (size_t i = 0; i < values->count; i++) {
+		json_object_put(values->items[i].pattern);
 		free(values->items[i].text);
+	}
 	free(values->items);
 }
 
@@ -341,6 +372,7 @@ void incidents_clear(struct incidents *incidents)
 		free(incident->spans);
 		values_clear(&incident->sources);
 		values_clear(&incident->known);
+		values_clear(&incident->patterns);
 		for (int f = 0; f < FEATURE_COUNT; f++)
 			values_clear(&incident->values[f]);
 		json_object_put(incident->changes);

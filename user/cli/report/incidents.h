@@ -18,7 +18,7 @@
 #define INCIDENTS_MAX       20         /* that are told, of those with most packets */
 #define INCIDENT_WORDS_MAX  64         /* rules, and alarms, of one */
 #define INCIDENT_SPANS_MAX  500
-#define INCIDENT_VALUES_MAX 64 /* sources, and values of a feature */
+#define INCIDENT_VALUES_MAX 64 /* sources, patterns, and values of a feature */
 
 struct incident_span {
 	uint32_t word;             /* of incident.words */
@@ -40,6 +40,10 @@ struct incident_word {
 struct incident_value {
 	char *text;
 	double packets;
+	/* of a pattern */
+	double known;                /* of the packets, those of known sources */
+	struct json_object *pattern; /* of the first event that has it */
+	bool spread;                 /* another event has another network */
 };
 
 struct incident_values {
@@ -57,7 +61,7 @@ struct incident {
 	size_t span_count;
 	struct rl_amount dropped, peak;
 	uint64_t bans;
-	struct incident_values sources, known, values[FEATURE_COUNT];
+	struct incident_values sources, known, patterns, values[FEATURE_COUNT];
 	struct json_object *changes; /* array */
 };
 

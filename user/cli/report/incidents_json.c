@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
 #include "cli/report/incidents.h"
@@ -101,6 +102,44 @@ static struct json_object *json_values(const struct incident_values *values, con
 	return array;
 }
 
+#define PATTERNS_MAX 3
+#define RULE_LEAST   0.3 /* of the packets, for a pattern to have a rule suggested, */
+#define KNOWN_MOST   0.1 /* of its packets from known sources */
+
+static struct json_object *json_pattern(const struct incident_value *value, double share)
+{
+	struct json_object *object = json_object_new_object();
+	const char *match = event_member(value->pattern, "match");
+	const char *from = event_member(value->pattern, "from");
+	char rule[PATTERN_RULE_MAX];
+
+	json_put_text(object, "pattern", value->text);
+	json_put_text(object, "match", match);
+	if (*from && !value->spread)
+		json_put_text(object, "from", from);
+	json_put(object, "share", share_json(share > 1 ? 1 : share));
+	if (value->known > 0)
+		json_put(object, "known", share_json(value->known / value->packets));
+	if (!*match || share < RULE_LEAST || value->known > KNOWN_MOST * value->packets)
+		return object;
+	pattern_rule_print(rule, match);
+	json_put_text(object, "rule", rule);
+	return object;
+}
+
+static struct json_object *json_patterns(const struct incident_values *patterns, double all)
+{
+	struct json_object *array = json_object_new_array();
+
+	if (patterns->count)
+		qsort(patterns->items, patterns->count, sizeof(*patterns->items), heavier);
+	for (size_t i = 0; all > 0 && i < patterns->count && i < PATTERNS_MAX; i++)
+		if (patterns->items[i].packets >= 0.1 * all)
+			json_append(array, json_pattern(&patterns->items[i],
+							patterns->items[i].packets / all));
+	return array;
+}
+
 static struct json_object *json_common(const struct incident *incident)
 {
 	struct json_object *object = json_object_new_object();
@@ -133,6 +172,7 @@ static struct json_object *json_incident(const struct incident *incident, uint64
 	put_words(object, incident, numbers);
 	json_put(object, "spans", json_spans(incident, numbers));
 	json_put_number(object, "bans", incident->bans);
+	json_put(object, "patterns", json_patterns(&incident->patterns, all));
 	json_put(object, "common", json_common(incident));
 	json_put(object, "sources", json_values(&incident->sources, "address", all, 0.01));
 	json_put(object, "known", json_values(&incident->known, "address", all, 0));
