@@ -165,7 +165,7 @@ test_views() {
 		screen_has 'rules by dropped' && screen_has '4 of 5 rules' && press a && eventually 5 screen_has 'rules by prefix' &&
 		press r && eventually 5 screen_has '^10.78.0.0/16 deny$' && press / && eventually 5 screen_has 'a prefix is of addresses' &&
 		press x && eventually 5 screen_has 'addresses are denied' && press d && press Space && eventually 5 screen_lacks PAUSED || return
-	press Tab && eventually 5 first_is 10.78.0.1 && screen_lacks 10.77.0.9 && press Tab && eventually 5 screen_has 'in 10.77.0.9' &&
+	press Tab && eventually 5 screen_has '^share +pattern' && press Tab && eventually 5 first_is 10.78.0.1 && screen_lacks 10.77.0.9 && press Tab && eventually 5 screen_has 'in 10.77.0.9' &&
 		press 1 && eventually 5 first_is 10.78.0.1
 }
 first_row_is() { is "$(screen | awk '/^destination/ { getline; print $1 }')" "$1"; }
@@ -302,7 +302,7 @@ t 'beside a monitor' test_beside_monitor
 t 'no terminal' test_no_terminal
 t 'no such prefix' expect_status 2 rl B top -j --prefix 10.0.0.1/8
 t 'a prefix of rules' has 'leave one out' expect_status 2 rl B top -j --by rule --prefix 10.0.0.0/8
-t 'no such view' has 'use source|dest|rule' expect_status 2 rl B top -j --by port
+t 'no such view' has 'use source|dest|rule|pattern' expect_status 2 rl B top -j --by port
 t 'attach has no view by rule' has 'use source|dest' expect_status 2 rl B attach veth-B --by rule
 t 'seconds without once' expect_status 2 rl B top --seconds 3
 t 'sort' test_sort

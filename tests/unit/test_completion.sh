@@ -85,7 +85,7 @@ values behind =|rlctl attach lo --table=|hot lru cpu|--table=hot --table=lru --t
 a value behind =, begun|rlctl attach lo --table=l|lru|--table=lru
 values of hook before the verb|rlctl --hook |xdp ingress egress
 values of by|rlctl attach lo --by |source dest
-values of by where there are more|rlctl top --by |source dest rule
+values of by where there are more|rlctl top --by |source dest rule pattern
 a number has no candidates|rlctl attach lo --sources |
 a verb behind options with arguments|rlctl -i lo --hook xdp sta|status stats
 shells|rlctl completion |bash zsh

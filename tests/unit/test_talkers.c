@@ -88,23 +88,23 @@ static void add_port(uint16_t port, uint32_t times)
 static void ports_are_found(void **state)
 {
 	unsigned int share;
-	uint16_t port = 0;
+	uint32_t port = 0;
 
 	(void)state;
 	add("10.0.0.1", 1, false);
-	assert_false(talker_port(talkers.list, &port, &share));
+	assert_false(talker_value(talkers.list, &port, &share));
 	for (uint16_t i = 1; i <= 600; i++)
 		add_port(i, 1);
-	assert_false(talker_port(talkers.list, &port, &share));
+	assert_false(talker_value(talkers.list, &port, &share));
 	add_port(443, 400);
-	assert_true(talker_port(talkers.list, &port, &share));
+	assert_true(talker_value(talkers.list, &port, &share));
 	assert_int_equal(port, 443);
 	assert_in_range(share, 20, 40);
 	for (int i = 0; i < 4; i++) {
 		talkers_next_slice(&talkers);
 		add_port(53, 500);
 	}
-	assert_true(talker_port(talkers.list, &port, &share));
+	assert_true(talker_value(talkers.list, &port, &share));
 	assert_int_equal(port, 53);
 	assert_in_range(share, 75, 100);
 }

@@ -11,6 +11,7 @@
 
 #include "cli/top/top.h"
 #include "rows.h"
+#include "watch/pattern.h"
 
 static const struct shortened {
 	const char *name, *text;
@@ -46,7 +47,7 @@ static void columns_are_not_bytes(void **state)
 	assert_string_equal(text, "any udp dport 53 lim\u2026urst 2000");
 }
 
-#define ALL   ((1u << TOP_COLUMN_COUNT) - 1)
+#define ALL   (((1u << TOP_COLUMN_COUNT) - 1) & ~(BIT(SHARE) | BIT(FROM)))
 #define MINOR (BIT(PASSED_BITS) | BIT(DROPPED_BITS) | BIT(PASSED_ERROR) | BIT(REMAINING))
 
 /* Widths: of an IPv4 source, and of the longest IPv6 /64. */
@@ -73,7 +74,7 @@ static const struct fit {
 static void has_room(void **state)
 {
 	const struct fit *row = *state;
-	const struct top_widths widths = {.of = {row->source, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
+	const struct top_widths widths = {.of = {0, row->source, 0, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
 					  .filled = ALL & ~row->empty};
 
 	assert_int_equal(ALL & ~top_columns_fit(&widths, ALL, row->width), row->gone);
@@ -284,6 +285,30 @@ static void a_view_has_its_columns(void **state)
 	assert_int_equal(columns & ~top_columns_fit(&widths, columns, 60), BIT(PASSED_BITS));
 }
 
+static void a_pattern_is_of_all_packets(void **state)
+{
+	const struct pattern pattern = {.known = true,
+					.proto = 17,
+					.has_port = true,
+					.dport = 53,
+					.has_ip = true,
+					.hops = 48};
+	struct top top = {.by = TOP_BY_PATTERN, .rate = {{.packets = 600}, {.packets = 400}}};
+	struct top_row row = {.rate = {{.packets = 500}, {.packets = 220}}, .network = 0x20010db8};
+	static const char *const wanted[] = {"72%", "udp/53 ttl 48-63", "2001:db8::/32"};
+	char text[TOP_TEXT_MAX];
+
+	(void)state;
+	memcpy(row.addr, &pattern, sizeof(row.addr));
+	for (int c = COLUMN_SHARE; c <= COLUMN_FROM; c++) {
+		top_cell(&top, &row, c, text);
+		assert_string_equal(text, wanted[c]);
+	}
+	row.network = 0;
+	top_cell(&top, &row, COLUMN_FROM, text);
+	assert_string_equal(text, "-");
+}
+
 /* ---- rules */
 
 static struct rule_count items[2][3] = {
@@ -320,7 +345,7 @@ int main(void)
 {
 	struct CMUnitTest tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) +
 				sizeof(group_lines) / sizeof(group_lines[0]) +
-				sizeof(sinces) / sizeof(sinces[0]) + 6];
+				sizeof(sinces) / sizeof(sinces[0]) + 7];
 	size_t n = 0;
 
 	ROWS(texts, is_shortened);
@@ -333,5 +358,6 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_history_begins_at_the_left);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_destination_is_one_address);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_view_has_its_columns);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_pattern_is_of_all_packets);
 	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);
 }

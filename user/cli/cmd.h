@@ -33,7 +33,7 @@ struct policy_file;
 	X(VERSION, "version", 0, NULL, "print the version")                                        \
 	X(HELP, "help", 'h', NULL, "print this help")                                              \
 	X(MODE, "mode", 0, "auto|native|generic", "auto, the default, falls back to tc if needed") \
-	X(BY, "by", 0, "source|dest|rule", "what the rows are; default source")                    \
+	X(BY, "by", 0, "source|dest|rule|pattern", "what the rows are; default source")            \
 	X(POLICY, "policy", 0, "POLICY", "policy to start with; - is standard input")              \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; default hot")                    \
 	X(SOURCES, "sources", 0, "N", "maximum number of states; default 262144")                  \

@@ -39,7 +39,7 @@ struct pattern pattern_of(const struct rl_sample *sample, bool raw_ip)
 	pattern.has_port = sample->has_ports;
 	pattern.dport = sample->has_ports ? sample->dport : 0;
 	pattern.has_ip = fields.has_ip;
-	pattern.ttl = (uint8_t)(fields.value[FEATURE_TTL] / TTL_CLASS * TTL_CLASS);
+	pattern.hops = (uint8_t)(fields.value[FEATURE_TTL] / TTL_CLASS * TTL_CLASS);
 	pattern.has_length = fields.has_ip && sample->packets <= 1;
 	pattern.length = pattern.has_length ? (uint16_t)(length / LENGTH_CLASS * LENGTH_CLASS) : 0;
 	pattern.has_flags = fields.has_flags;
@@ -94,7 +94,8 @@ void pattern_print(char buf[PATTERN_TEXT_MAX], const struct pattern *pattern, bo
 	if (pattern->has_length)
 		put(buf, " length %u-%u", pattern->length, pattern->length + LENGTH_CLASS - 1);
 	if (pattern->has_ip)
-		put(buf, " ttl %u-%u", pattern->ttl, pattern->ttl + TTL_CLASS - 1);
+		put(buf, " %s %u-%u", feature_words[FEATURE_TTL], pattern->hops,
+		    pattern->hops + TTL_CLASS - 1);
 	if (!pattern->has_port && protocol && protocol->has_ports)
 		put(buf, " fragment"); /* not the first: that has ports */
 }

@@ -9,12 +9,12 @@
 #include "rlctl_abi.h"
 #include "watch/shares.h"
 
-/* As the value of shares.h and the key of talkers.h. What the sample does not have is zero. */
+/* As the value of shares.h and the key of talkers.h. A value that the sample lacks is zero. */
 struct pattern {
 	bool known; /* false: no pattern, for the packet has no addresses */
 	uint8_t proto;
 	bool has_port, has_ip, has_length, has_flags;
-	uint8_t ttl, flags; /* ttl: the first of its class */
+	uint8_t hops, flags; /* hops: TTL, the first of its class */
 	uint16_t dport, length;
 	uint32_t network; /* of the source; 0: of any */
 };
@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct pattern) == SHARES_VALUE, "a value of shares.h");
 struct pattern pattern_of(const struct rl_sample *sample, bool raw_ip);
 struct pattern pattern_anywhere(const struct pattern *pattern);
 
-/* "udp/27015 length 64-95 ttl 240-255", or in the words of a rule: "udp dport 27015 length ...". */
+/* "udp/27015 length 64-95 ...", or in the words of a rule: "udp dport 27015 length ...". */
 #define PATTERN_TEXT_MAX 96
 void pattern_print(char buf[PATTERN_TEXT_MAX], const struct pattern *pattern, bool as_rule);
 

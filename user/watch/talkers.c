@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources or destinations by their address. */
+/* Sources and destinations by their address, and patterns. */
 
 #include "watch/talkers.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "watch/pattern.h"
 
 static struct talker *talker_new(struct talkers *talkers, const uint8_t addr[16])
 {
@@ -34,14 +35,23 @@ uint8_t talker_bits(bool by_dest, const uint8_t addr[16])
 	return key_bits(addr, 32, by_dest ? 128 : 64);
 }
 
-static struct talker *talker_of(struct talkers *talkers, const struct rl_sample *packet)
+static void key_of(const struct talkers *talkers, const struct rl_sample *packet,
+		   const struct pattern *pattern, uint8_t key[16])
 {
 	const uint8_t *whole = talkers->by_dest ? packet->dst : packet->src;
-	struct talker *talker;
-	uint8_t addr[16];
+	struct pattern anywhere = pattern_anywhere(pattern);
 
-	prefix_mask(addr, whole, talker_bits(talkers->by_dest, whole));
-	HASH_FIND(hh, talkers->list, addr, sizeof(addr), talker);
+	if (talkers->by_pattern)
+		memcpy(key, &anywhere, sizeof(anywhere));
+	else
+		prefix_mask(key, whole, talker_bits(talkers->by_dest, whole));
+}
+
+static struct talker *talker_of(struct talkers *talkers, const uint8_t addr[16])
+{
+	struct talker *talker;
+
+	HASH_FIND(hh, talkers->list, addr, sizeof(talker->addr), talker);
 	return talker ? talker : talker_new(talkers, addr);
 }
 
@@ -79,59 +89,66 @@ static void talk_add(struct talk *talk, const struct sampled *sample)
 	estimate_add(&talk->bytes, sample->stands_for, sample->packet.bytes);
 }
 
-/* A port that has no place takes one of each that have. */
-static void port_add(struct talker_ports *ports, uint16_t port)
+/* A value that has no place takes one of each that have. */
+static void value_add(struct talker_values *values, uint32_t value)
 {
 	int free_place = -1;
 
-	ports->samples++;
-	for (int i = 0; i < TALKER_PORTS; i++) {
-		if (ports->count[i] && ports->port[i] == port) {
-			ports->count[i]++;
+	values->samples++;
+	for (int i = 0; i < TALKER_VALUES; i++) {
+		if (values->count[i] && values->value[i] == value) {
+			values->count[i]++;
 			return;
 		}
-		if (!ports->count[i])
+		if (!values->count[i])
 			free_place = i;
 	}
 	if (free_place >= 0) {
-		ports->port[free_place] = port;
-		ports->count[free_place] = 1;
+		values->value[free_place] = value;
+		values->count[free_place] = 1;
 		return;
 	}
-	for (int i = 0; i < TALKER_PORTS; i++)
-		ports->count[i]--;
+	for (int i = 0; i < TALKER_VALUES; i++)
+		values->count[i]--;
 }
 
 /* A count is too small by a fifth of the samples at most. */
-bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *share)
+bool talker_value(const struct talker *talker, uint32_t *value, unsigned int *share)
 {
-	const struct talker_ports *ports = &talker->ports;
+	const struct talker_values *values = &talker->values;
 	int best = 0;
 
-	for (int i = 1; i < TALKER_PORTS; i++)
-		if (ports->count[i] > ports->count[best])
+	for (int i = 1; i < TALKER_VALUES; i++)
+		if (values->count[i] > values->count[best])
 			best = i;
-	if (!ports->count[best] || ports->count[best] * 5ull <= ports->samples)
+	if (!values->count[best] || values->count[best] * 5ull <= values->samples)
 		return false;
-	*port = ports->port[best];
-	*share = (unsigned int)(100ull * ports->count[best] / ports->samples);
+	*value = values->value[best];
+	*share = (unsigned int)(100ull * values->count[best] / values->samples);
 	return true;
 }
 
 int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
 		bool passed)
 {
+	struct pattern pattern = {0};
 	struct talker *talker;
+	uint8_t key[16];
 
 	talk_add(&talkers->all[talkers->slice][passed], sample);
 	if (!has_addresses)
 		return 0;
-	talker = talker_of(talkers, &sample->packet);
+	if (talkers->by_pattern)
+		pattern = pattern_of(&sample->packet, talkers->raw_ip);
+	key_of(talkers, &sample->packet, &pattern, key);
+	talker = talker_of(talkers, key);
 	if (!talker)
 		return -ENOMEM;
 	talk_add(&talker->slices[talkers->slice][passed], sample);
-	if (sample->packet.has_ports)
-		port_add(&talker->ports, sample->packet.dport);
+	if (talkers->by_pattern)
+		value_add(&talker->values, pattern.network);
+	else if (sample->packet.has_ports)
+		value_add(&talker->values, sample->packet.dport);
 	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets.sum)
 		talker->last = packet_of(&sample->packet);
 	return 0;
@@ -168,9 +185,9 @@ void talkers_next_slice(struct talkers *talkers)
 	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
 		next = talker->hh.next;
 		memset(talker->slices[talkers->slice], 0, sizeof(talker->slices[0]));
-		talker->ports.samples /= 2;
-		for (int i = 0; i < TALKER_PORTS; i++)
-			talker->ports.count[i] /= 2;
+		talker->values.samples /= 2;
+		for (int i = 0; i < TALKER_VALUES; i++)
+			talker->values.count[i] /= 2;
 		if (!talker_sum(talker, TALKER_DROPPED).packets.sum &&
 		    !talker_sum(talker, TALKER_PASSED).packets.sum)
 			talker_remove(talkers, talker);
@@ -188,5 +205,7 @@ void talkers_clear(struct talkers *talkers)
 		next = talker->hh.next;
 		talker_remove(talkers, talker);
 	}
-	*talkers = (struct talkers){.by_dest = talkers->by_dest};
+	*talkers = (struct talkers){.by_dest = talkers->by_dest,
+				    .by_pattern = talkers->by_pattern,
+				    .raw_ip = talkers->raw_ip};
 }

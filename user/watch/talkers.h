@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Traffic per source or per destination, estimated from samples over the last slices of time. Pure;
- * memory grows with the number of addresses, of which there are no more than samples.
+/* Traffic per source, destination or pattern, estimated from samples over the last slices of time.
+ * Pure; memory grows with the number of them, of which there are no more than samples.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ struct talk {
 	struct estimate packets, bytes;
 };
 
-/* The destination ports of most samples (J. Misra, D. Gries: "Finding Repeated Elements", 1982):
- * each port with more than a fifth of the samples is among them. */
-#define TALKER_PORTS 4
-struct talker_ports {
-	uint32_t samples; /* with ports; halved, as the others, in each slice */
-	uint32_t count[TALKER_PORTS];
-	uint16_t port[TALKER_PORTS];
+/* The destination ports of most samples, or networks that have most of a pattern (J. Misra, D.
+ * Gries: "Finding Repeated Elements", 1982): each with more than a fifth of them is among these. */
+#define TALKER_VALUES 4
+struct talker_values {
+	uint32_t samples; /* with values; halved, as the others, in each slice */
+	uint32_t count[TALKER_VALUES];
+	uint32_t value[TALKER_VALUES];
 };
 
 /* All of a sample that a limit may count by, and the rule that decided. */
@@ -41,19 +41,21 @@ struct talker_packet {
 /* The same as a sample, without the rest. */
 struct rl_sample talker_sample(const struct talker_packet *packet);
 
-/* A source as limits count it, an IPv4 address or an IPv6 /64, or a destination, one address. */
+/* A source as limits count it, an IPv4 address or an IPv6 /64; a destination, one address; or a
+ * struct pattern of any network. */
 struct talker {
 	uint8_t addr[16];
 	struct talker_packet last; /* one of its packets; a dropped one if there is one */
-	struct talker_ports ports;
+	struct talker_values values;
 	struct talk slices[TALKER_SLICES][TALKER_VERDICTS];
 	UT_hash_handle hh;
 };
 
 struct talkers {
-	bool by_dest;        /* set at the beginning; stays */
-	struct talker *list; /* in the order of their first sample; hh.next is the next */
-	unsigned int slice;  /* the current one */
+	bool by_dest, by_pattern; /* set at the beginning, as is the next; stay */
+	bool raw_ip;              /* frames have no Ethernet header */
+	struct talker *list;      /* in the order of their first sample; hh.next is the next */
+	unsigned int slice;       /* the current one */
 	/* of all packets, also those without addresses */
 	struct talk all[TALKER_SLICES][TALKER_VERDICTS];
 };
@@ -74,9 +76,9 @@ struct talk talkers_sum(const struct talkers *talkers, enum talker_verdict verdi
 /* How much of an address is one talker, in bits of 128. */
 uint8_t talker_bits(bool by_dest, const uint8_t addr[16]);
 
-/* The destination port of most samples, and at least how many per cent of them it has. False: none
- * has more than a fifth. */
-bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *share);
+/* The value of most samples, and at least how many per cent of them it has. False: none has more
+ * than a fifth. */
+bool talker_value(const struct talker *talker, uint32_t *value, unsigned int *share);
 
 size_t talkers_count(const struct talkers *talkers);
 /* Forgets all of them. */

@@ -97,7 +97,7 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
 	}
 }
 
-/* "72% of what was dropped: udp/27015 length 64-95 ttl 240-255, from 198.18.0.0/16", and the rule
+/* "72% of what was dropped: udp/27015 length 64-95, from 198.18.0.0/16", and the rule
  * that is suggested for it. */
 static void put_pattern(FILE *file, bool counted, struct json_object *one)
 {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "policy/policy.h"
+#include "watch/pattern.h"
 
 #define COLUMN_ROW(id, name_, right_) {name_, right_},
 const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
@@ -106,6 +107,41 @@ static void rule_cell(const struct top *top, const struct top_row *row, char out
 		rule_format(out, row->rule, &top->book.ctx);
 }
 
+double top_share(const struct top *top, const struct top_row *row)
+{
+	uint64_t own = 0, all = 0;
+
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		own += row->rate[v].packets;
+		all += top->rate[v].packets;
+	}
+	return all ? (double)own / (double)all : 0;
+}
+
+bool top_has_addresses(const struct top *top)
+{
+	return top->by == TOP_BY_SOURCE || top->by == TOP_BY_DEST;
+}
+
+static void name_cell(const struct top *top, const struct top_row *row, char out[TOP_TEXT_MAX])
+{
+	struct pattern pattern;
+
+	if (top->by == TOP_BY_PATTERN) {
+		memcpy(&pattern, row->addr, sizeof(pattern));
+		pattern_print(out, &pattern, false);
+		return;
+	}
+	prefix_print(out, TOP_TEXT_MAX, row->addr, top_bits(top, row));
+}
+
+static void from_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
+{
+	snprintf(out, TOP_TEXT_MAX, "-");
+	if (row->network)
+		pattern_network_print(out, TOP_TEXT_MAX, row->network);
+}
+
 uint8_t top_bits(const struct top *top, const struct top_row *row)
 {
 	return talker_bits(top->by == TOP_BY_DEST, row->addr);
@@ -115,8 +151,14 @@ void top_cell(const struct top *top, const struct top_row *row, enum top_column_
 	      char out[TOP_TEXT_MAX])
 {
 	switch (column) {
+	case COLUMN_SHARE:
+		snprintf(out, TOP_TEXT_MAX, "%.0f%%", 100 * top_share(top, row));
+		return;
 	case COLUMN_NAME:
-		prefix_print(out, TOP_TEXT_MAX, row->addr, top_bits(top, row));
+		name_cell(top, row, out);
+		return;
+	case COLUMN_FROM:
+		from_cell(row, out);
 		return;
 	case COLUMN_DROPPED:
 	case COLUMN_DROPPED_ERROR:
@@ -172,6 +214,7 @@ static const struct column_drop columns_to_drop[] = {
 	{BIT(PASSED_ERROR), REST_USUAL},
 	{BIT(REMAINING), REST_USUAL},
 	{BIT(DPORT), REST_LEAST},
+	{BIT(FROM), REST_LEAST},
 	{BIT(PASSED), REST_LEAST},
 	{BIT(BANNED), REST_LEAST},
 	{0, 0},

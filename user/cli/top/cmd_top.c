@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl top: the busiest sources, destinations or rules, live; --once and -j print one snapshot. */
+/* rlctl top: the busiest sources, destinations, rules or patterns, live; --once and -j print one
+ * snapshot. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -64,8 +65,8 @@ static int filter_option(const struct command *command, struct top_filter *filte
 
 	if (!word)
 		return 0;
-	if (command->choices[OPTION_BY] == TOP_BY_RULE)
-		return wrong("top: --prefix does not apply to --by rule: leave one out");
+	if (command->choices[OPTION_BY] >= TOP_BY_RULE)
+		return wrong("top: --prefix does not apply to --by rule or pattern: leave one out");
 	if (prefix_parse(word, filter->addr, &filter->len, NULL))
 		return wrong("invalid --prefix '%s': use an IPv4 or IPv6 address, with /LEN for a "
 			     "prefix "

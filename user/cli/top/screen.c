@@ -24,21 +24,22 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/source.h"
 #include "policy/policy.h"
+#include "watch/pattern.h"
 
 #define TURN_NS  NS_PER_SECOND
 #define FIRST_NS (300 * NS_PER_MS)
 #define WAIT_MS  100 /* the ring holds the samples of two seconds */
-#define HELP                                                 \
-	"1 2 3    show sources, destinations, rules\n"       \
-	"Tab      show the next of them\n"                   \
-	"d p b a  sort by dropped, passed, bits, address\n"  \
-	"/        show only the addresses in a prefix\n"     \
-	"space    pause\n"                                   \
-	"up down  select a row\n"                            \
-	"r        show the whole rule that decides for it\n" \
-	"x        deny it for a time\n"                      \
-	"f        forget its states and bans\n"              \
-	"n        show the next device\n"                    \
+#define HELP                                                     \
+	"1 2 3 4  show sources, destinations, rules, patterns\n" \
+	"Tab      show the next of them\n"                       \
+	"d p b a  sort by dropped, passed, bits, address\n"      \
+	"/        show only the addresses in a prefix\n"         \
+	"space    pause\n"                                       \
+	"up down  select a row\n"                                \
+	"r        show the whole rule that decides for it\n"     \
+	"x        deny it for a time\n"                          \
+	"f        forget its states and bans\n"                  \
+	"n        show the next device\n"                        \
 	"q        quit"
 
 /* The states of the rows up to the last one shown are read. */
@@ -110,6 +111,21 @@ static void forgive(struct screen *s)
 
 #define DENY_USUAL "10m"
 
+static void pattern_limit_show(struct screen *s)
+{
+	const struct top_row *row = selected_row(s);
+	char match[PATTERN_TEXT_MAX], rule[PATTERN_RULE_MAX];
+	struct pattern pattern;
+
+	if (!row_is_selected(s) || !row)
+		return;
+	memcpy(&pattern, row->addr, sizeof(pattern));
+	pattern_print(match, &pattern, true);
+	pattern_rule_print(rule, match);
+	snprintf(s->message, sizeof(s->message), "limit it with `rlctl rule add -i %s %s`",
+		 s->top->instance->device, rule + strlen("rule "));
+}
+
 /* Is the row's address one that prefixes of rules are for? If not, says what to do. */
 static bool row_is_deniable(struct screen *s)
 {
@@ -117,7 +133,9 @@ static bool row_is_deniable(struct screen *s)
 
 	if (s->top->by == wanted)
 		return true;
-	if (s->top->by == TOP_BY_RULE)
+	if (s->top->by == TOP_BY_PATTERN)
+		pattern_limit_show(s);
+	else if (s->top->by == TOP_BY_RULE)
 		snprintf(s->message, sizeof(s->message),
 			 "addresses are denied: press 1 for the sources, 2 for the destinations");
 	else
@@ -157,16 +175,16 @@ static void deny(struct screen *s)
 static void rule_show(struct screen *s)
 {
 	const struct top_row *row = selected_row(s);
-	char name[PREFIX_TEXT_MAX], rule[TOP_TEXT_MAX];
+	char name[TOP_TEXT_MAX], rule[TOP_TEXT_MAX];
 
 	if (!row_is_selected(s) || !row)
 		return;
-	prefix_print(name, sizeof(name), row->addr, top_bits(s->top, row));
+	top_cell(s->top, row, COLUMN_NAME, name);
 	top_cell(s->top, row, COLUMN_RULE, rule);
 	if (s->top->by == TOP_BY_RULE)
 		snprintf(s->message, sizeof(s->message), "%s", rule);
 	else
-		snprintf(s->message, sizeof(s->message), "%s: %s", name,
+		snprintf(s->message, sizeof(s->message), "%.128s: %s", name,
 			 row->rule ? rule : "no rule decides for it");
 }
 
@@ -194,7 +212,7 @@ static void filter_set(struct screen *s)
 
 static void filter_ask(struct screen *s)
 {
-	if (s->top->by == TOP_BY_RULE) {
+	if (!top_has_addresses(s->top)) {
 		snprintf(s->message, sizeof(s->message),
 			 "a prefix is of addresses: press 1 for the sources, 2 for the "
 			 "destinations");
@@ -268,6 +286,7 @@ static void key_command(struct screen *s, int key)
 	case '1':
 	case '2':
 	case '3':
+	case '4':
 		view_show(s, (enum top_by)(key - '1'));
 		return;
 	case '\t':

@@ -5,9 +5,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/output/alarms_output.h"
+#include "cli/events/event_json.h"
 #include "cli/output/output.h"
+#include "cli/output/pattern_output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
@@ -152,8 +155,17 @@ static struct json_object *json_address(const struct top *top, const struct top_
 	struct json_object *object = json_object_new_object();
 	char text[TOP_TEXT_MAX];
 
-	top_cell(top, row, COLUMN_NAME, text);
-	json_put_text(object, top_views[top->by].name, text);
+	struct pattern pattern;
+
+	if (top->by == TOP_BY_PATTERN) {
+		memcpy(&pattern, row->addr, sizeof(pattern));
+		pattern.network = row->network;
+		pattern_json_put(object, &pattern);
+		json_put(object, "share", share_json(top_share(top, row)));
+	} else {
+		top_cell(top, row, COLUMN_NAME, text);
+		json_put_text(object, top_views[top->by].name, text);
+	}
 	json_put(object, "dropped",
 		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
 	json_put(object, "passed",
@@ -200,10 +212,10 @@ struct json_object *snapshot_json(const struct top *top)
 	if (!rules)
 		json_put_number(document, "lost", top->figures.lost);
 	json_put(document, top_views[top->by].names, json_rows(top));
-	if (!rules) {
+	if (!rules)
 		json_put(document, "unlisted", json_groups(top, top->rare));
+	if (top_has_addresses(top))
 		json_put(document, "prefixes", json_groups(top, top->prefix));
-	}
 	json_put_alarms(document, &top->alarms, &top->alarms_at);
 	return document;
 }

@@ -27,7 +27,7 @@
 #include "watch/rule_book.h"
 #include "watch/talkers.h"
 
-#define ALL ((1u << TOP_COLUMN_COUNT) - 1)
+#define ALL (((1u << TOP_COLUMN_COUNT) - 1) & ~(BIT(SHARE) | BIT(FROM)))
 
 const struct top_view top_views[TOP_BYS] = {
 	{"source", "sources", {"dropped", "passed", "bits", "address"}, ALL},
@@ -39,6 +39,11 @@ const struct top_view top_views[TOP_BYS] = {
 	 "rules",
 	 {"dropped", "passed", "bits", "prefix"},
 	 BIT(DROPPED) | BIT(DROPPED_BITS) | BIT(PASSED) | BIT(PASSED_BITS) | BIT(RULE)},
+	{"pattern",
+	 "patterns",
+	 {"dropped", "passed", "bits", "protocol"},
+	 BIT(SHARE) | BIT(NAME) | BIT(FROM) | BIT(DROPPED) | BIT(DROPPED_ERROR) | BIT(PASSED) |
+		 BIT(PASSED_ERROR)},
 };
 
 /* Up to so many rules, their counters are read for each slice, as their rates are then known when
@@ -96,6 +101,8 @@ int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quie
 
 	*out = (struct top){.instance = instance, .by = by};
 	out->talkers[TOP_BY_DEST].by_dest = true;
+	out->talkers[TOP_BY_PATTERN].by_pattern = true;
+	out->talkers[TOP_BY_PATTERN].raw_ip = instance->info.raw_ip;
 	rule_book_init(&out->book, instance);
 	ret = rule_book_refresh(&out->book);
 	if (!ret)
@@ -110,7 +117,7 @@ int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quie
 void top_close(struct top *top)
 {
 	watch_close(top->watch);
-	for (int by = 0; by < TOP_BY_RULE; by++)
+	for (int by = 0; by < TOP_BYS; by++)
 		talkers_clear(&top->talkers[by]);
 	for (int slice = 0; slice <= TALKER_SLICES; slice++)
 		rule_counts_clear(&top->rules[slice]);
@@ -126,8 +133,9 @@ static int on_sample(void *arg, const struct sampled *sampled)
 	bool passed = sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes;
 	struct top *top = arg;
 
-	for (int by = 0; by < TOP_BY_RULE; by++)
-		if (talkers_add(&top->talkers[by], sampled, sample_has_addresses(sample), passed))
+	for (int by = 0; by < TOP_BYS; by++)
+		if (by != TOP_BY_RULE &&
+		    talkers_add(&top->talkers[by], sampled, sample_has_addresses(sample), passed))
 			out_of_memory();
 	return 0;
 }
@@ -184,6 +192,9 @@ static const struct talkers *talkers_shown(const struct top *top)
 /* Divides the exact rates among the addresses by their shares of the samples. */
 static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
 {
+	unsigned int share;
+	uint32_t value;
+
 	*out = (struct top_row){.last = talker->last};
 	memcpy(out->addr, talker->addr, sizeof(out->addr));
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
@@ -193,8 +204,15 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		out->error[v] = error_of(&top->rate[v], &own, &all);
 	}
 	out->rule = rule_book_find(&top->book, talker->last.counter_id);
-	out->dport.has_ports = talker->ports.samples;
-	out->dport.known = talker_port(talker, &out->dport.number, &out->dport.share);
+	if (top->by == TOP_BY_PATTERN) {
+		if (talker_value(talker, &value, &share) && share >= 50)
+			out->network = value;
+		return;
+	}
+	out->dport.has_ports = talker->values.samples;
+	out->dport.known = talker_value(talker, &value, &share);
+	out->dport.number = out->dport.known ? (uint16_t)value : 0;
+	out->dport.share = out->dport.known ? share : 0;
 }
 
 /* Do the samples of a verdict bear a rate? */
@@ -232,7 +250,9 @@ static void addresses_make(struct top *top)
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
 		struct talk all = talkers_sum(talkers_shown(top), v);
 
-		top->prefix[v] = group_prefix(talkers_shown(top), &top->filter[top->by], v, &all);
+		if (top_has_addresses(top))
+			top->prefix[v] =
+				group_prefix(talkers_shown(top), &top->filter[top->by], v, &all);
 		group_finish(&top->rate[v], &all, &top->rare[v]);
 		group_finish(&top->rate[v], &all, &top->prefix[v]);
 	}
@@ -435,7 +455,7 @@ int top_turn(struct top *top, size_t looked)
 	if (ret)
 		return ret;
 	top_remake(top, looked);
-	for (int by = 0; by < TOP_BY_RULE; by++)
+	for (int by = 0; by < TOP_BYS; by++)
 		talkers_next_slice(&top->talkers[by]);
 	return 0;
 }

@@ -26,7 +26,7 @@
 #define TOP_CELL_MAX 24
 
 /* The kinds of rows; as the choices of --by. */
-enum top_by { TOP_BY_SOURCE, TOP_BY_DEST, TOP_BY_RULE, TOP_BYS };
+enum top_by { TOP_BY_SOURCE, TOP_BY_DEST, TOP_BY_RULE, TOP_BY_PATTERN, TOP_BYS };
 
 /* TOP_ADDRESS: rules are in the order of the policy. */
 enum top_sort { TOP_DROPPED, TOP_PASSED, TOP_BITS, TOP_ADDRESS, TOP_SORTS };
@@ -47,14 +47,15 @@ struct top_port {
 	unsigned int share; /* per cent */
 };
 
-/* A source, a destination, or a rule, whose rates are exact and which has no address. */
+/* A source, a destination, a pattern, or a rule, whose rates are exact and which has no address. */
 struct top_row {
-	uint8_t addr[16];
+	uint8_t addr[16]; /* as of struct talker */
 	struct talker_packet last;
 	struct top_rate rate[TALKER_VERDICTS];
 	struct top_rate error[TALKER_VERDICTS];  /* estimate.h */
 	struct rl_amount count[TALKER_VERDICTS]; /* by rule: in its window */
 	struct top_port dport;
+	uint32_t network;          /* that at least half of the pattern is from; 0: none */
 	const struct rule *rule;   /* in the book; NULL: none */
 	struct source_entry state; /* of a source under that rule */
 };
@@ -65,7 +66,7 @@ struct top {
 	bool has_next;     /* are there other devices to show? */
 	struct watch *watch;
 	struct rule_book book;
-	struct talkers talkers[TOP_BY_RULE]; /* by source, by destination */
+	struct talkers talkers[TOP_BYS]; /* none by rule */
 	struct rl_amount counted[TALKER_SLICES + 1]
 				[TALKER_VERDICTS]; /* at the start of each slice */
 	uint64_t counted_ns[TALKER_SLICES + 1];
@@ -79,7 +80,7 @@ struct top {
 	struct top_group rare[TALKER_VERDICTS];   /* without a row: their samples bear no rate */
 	struct top_group prefix[TALKER_VERDICTS]; /* in the prefix with most packets, if any */
 	uint64_t history[TOP_HISTORY];            /* packets dropped in a second, newest last */
-	struct top_row *rows; /* addresses whose samples bear a rate of a verdict */
+	struct top_row *rows;                     /* those whose samples bear a rate of a verdict */
 	size_t count;
 	size_t seen; /* addresses with samples, or rules that counted packets */
 	struct alarms_now alarms;
@@ -87,7 +88,7 @@ struct top {
 	/* the user's choices */
 	enum top_by by;
 	enum top_sort sort;
-	struct top_filter filter[TOP_BYS]; /* of rules: never set */
+	struct top_filter filter[TOP_BYS]; /* of rules and patterns: never set */
 };
 
 /* `by` is the first view; `quiet` as in watch_options. */
@@ -115,7 +116,9 @@ uint8_t top_bits(const struct top *top, const struct top_row *row);
 
 /* The columns of a row, and whether they are right-aligned. The heading of NAME is the view's. */
 #define TOP_COLUMNS(X)               \
+	X(SHARE, "share", 1)         \
 	X(NAME, "", 0)               \
+	X(FROM, "from", 0)           \
 	X(DROPPED, "dropped/s", 1)   \
 	X(DROPPED_ERROR, "+-", 1)    \
 	X(DROPPED_BITS, "bit/s", 1)  \
@@ -135,6 +138,9 @@ struct top_column {
 	bool right;
 };
 extern const struct top_column top_columns[TOP_COLUMN_COUNT];
+/* The share of the row in all packets, 0 to 1; of a pattern. */
+double top_share(const struct top *top, const struct top_row *row);
+bool top_has_addresses(const struct top *top);
 const char *top_heading(const struct top *top, enum top_column_id column);
 
 #define TOP_TEXT_MAX RULE_TEXT_MAX
