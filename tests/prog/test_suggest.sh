@@ -86,6 +86,23 @@ half_a_flood() {
 		said clean .flood '{"seconds":0}'
 }
 
+# A flood's pattern has a rule, which is valid and takes almost all of the flood and nothing of the clients; one that is
+# that of clients too has none. A short flood has it as well as one that half of the capture is.
+pattern() {
+	local text
+	mixture brief 60 one 30 5 2500 && document brief && json -r .pattern.rule <"$TMP/brief.json" >"$TMP/pattern.policy" && cat "$TMP/pattern.policy" >&2 &&
+		is "$(<"$TMP/pattern.policy")" 'rule device tcp dport 443 flags syn length 32-63 ttl 64-79 not established limit 100/second' &&
+		"$RLCTL" apply --check - <"$TMP/pattern.policy" && suggest --capture "$TMP/brief" >"$TMP/brief.policy" && "$RLCTL" apply --check "$TMP/brief.policy" &&
+		grep -qx "#$(<"$TMP/pattern.policy")" "$TMP/brief.policy" &&
+		grep -qE '^# 9[0-9]% of the packets in the seconds of a flood: tcp/443 flags syn length 32-63 ttl 64-79, from 203.0.0.0/16. Uncomment to limit it:$' "$TMP/brief.policy" || return
+	text=$("$RLCTL" simulate "$TMP/pattern.policy" "$TMP/brief" -j) && between "$(json .dropped.packets <<<"$text")" 11500 12500 &&
+		is "$("$RLCTL" simulate "$TMP/pattern.policy" "$TMP/clean" -j | json .dropped.packets)" 0 &&
+		said half '.pattern | [.pattern, has("from"), .share > 0.8, .quiet]' '["tcp/443 flags syn length 32-63 ttl 64-79",false,true,0]' &&
+		said clean 'has("pattern")' false || return
+	sed 's/size=60 flags=S/size=80 flags=A/' <(python3 "$HERE/suggest_lines.py" 60 one 30 5 2500) | capture alike && document alike && json .pattern <"$TMP/alike.json" >&2 &&
+		said alike '.pattern | [.quiet > 0.03, has("rule")]' '[true,false]' && has ': a rule would hit both.' suggest --capture "$TMP/alike"
+}
+
 # A limit for what nobody sent would hurt the first who does.
 unseen() {
 	is "$(grep -c fragment <(grep '^rule' "$TMP/policy"))" 0 && has '# fragment: no packets, so no limit' cat "$TMP/policy" &&
@@ -215,6 +232,7 @@ t 'a flood of one source within' unmoved one
 t 'a flood of some sources within' unmoved few
 t 'a flood of forged sources within' unmoved forged
 t 'half is a flood' half_a_flood
+t 'the pattern of a flood, and a rule for it' pattern
 t 'no limit for what was not seen' unseen
 t 'an attack of forged sources' attacked none
 t 'an attack of one source' attacked one

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Patterns of packets: classes and words, the heaviest of many, and the rules for them, which the
- * parser accepts and which hold for the packets. */
+/* Patterns of packets: classes and words, the heaviest of many and of a flood, and the rules for
+ * them, which the parser accepts and which hold for the packets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "policy/policy.h"
 #include "rows.h"
-#include "watch/pattern.h"
+#include "watch/pattern_bands.h"
 
 struct packet {
 	const char *source;
@@ -237,6 +237,54 @@ static void is_heaviest(void **state)
 	assert_string_equal(got, row->wanted);
 }
 
+/* ---- a flood among quiet seconds */
+
+static const struct busy {
+	const char *name;
+	unsigned int clients, more, flood; /* packets a second: to ports 1, 1 and 9 */
+	uint32_t from, to;                 /* seconds, of 20, with the last two */
+	uint64_t border;
+	uint16_t dport; /* of the pattern; 0: none is found */
+	bool usual;
+} busys[] = {
+	{"a flood of a pattern of its own", 100, 0, 5000, 5, 10, 1000, 9, false},
+	{"until the end", 100, 0, 5000, 15, 20, 1000, 9, false},
+	{"from the beginning", 100, 0, 5000, 0, 5, 1000, 9, false},
+	{"that of clients", 100, 5000, 0, 5, 10, 1000, 1, true},
+	{"no flood", 100, 0, 500, 5, 10, 1000, 0, false},
+	{"nothing but a flood", 100, 0, 5000, 0, 20, 1000, 0, false},
+	{"no border is known", 100, 0, 5000, 5, 10, 0, 0, false},
+};
+
+static void port_add(struct pattern_bands *bands, uint32_t second, uint16_t dport, uint64_t weight)
+{
+	const struct packet packet = {"10.1.0.1", 17, dport, 100, 64, 0, 0, 0};
+	struct rl_sample sample = sample_of(&packet);
+	struct pattern pattern = pattern_of(&sample, true);
+
+	for (int n = 0; weight && n < 10; n++)
+		pattern_bands_add(bands, second, &pattern, weight / 10);
+}
+
+static void is_busy(void **state)
+{
+	static struct pattern_bands bands;
+	const struct busy *row = *state;
+	struct pattern_busy found;
+
+	memset(&bands, 0, sizeof(bands));
+	for (uint32_t second = 0; second < 20; second++) {
+		bool flood = second >= row->from && second < row->to;
+
+		port_add(&bands, second, 1, row->clients + (flood ? row->more : 0));
+		port_add(&bands, second, 9, flood ? row->flood : 0);
+	}
+	found = pattern_bands_find(&bands, row->border);
+	assert_int_equal(found.part.share > 0.9, row->dport != 0);
+	assert_int_equal(found.part.pattern.dport, row->dport);
+	assert_int_equal(found.is_usual, row->usual);
+}
+
 /* Not IP, or malformed: no pattern, though it counts among all. */
 static void no_addresses(void **state)
 {
@@ -261,5 +309,6 @@ int main(void)
 
 	ROWS(printeds, is_printed);
 	ROWS(heaviests, is_heaviest);
+	ROWS(busys, is_busy);
 	return _cmocka_run_group_tests("pattern", tests, n, NULL, NULL);
 }

@@ -45,13 +45,14 @@ void flood_find(struct suggest_input *input, struct suggest_flood *out)
 	size_t watched = (size_t)input->options.seconds + 1;
 	uint64_t silent = watched > input->all_seconds ? watched - input->all_seconds : 0;
 	uint64_t usual = usual_of(input, silent), sum = 0;
-	struct suggest_flood found = {.usual = usual};
+	uint64_t border = FLOOD_FACTOR * usual > FLOOD_LEAST ? FLOOD_FACTOR * usual : FLOOD_LEAST;
+	struct suggest_flood found = {.usual = usual, .border = usual ? border : 0};
 	bool jump = false;
 
 	for (size_t i = 1; usual && i + 1 < input->sum_count; i++) {
 		const struct seen_cell *of = &input->sums[i];
 
-		if (of->packets <= FLOOD_LEAST || of->packets <= FLOOD_FACTOR * usual)
+		if (of->packets <= border)
 			continue;
 		found.first = found.seconds ? found.first : of->second;
 		found.last = of->second;
@@ -59,6 +60,7 @@ void flood_find(struct suggest_input *input, struct suggest_flood *out)
 		sum += of->packets;
 		jump |= jumps(input, of);
 	}
+	out->border = found.border;
 	if (!jump || FLOOD_PART * found.seconds < input->all_seconds)
 		return;
 	found.rate = sum / found.seconds;

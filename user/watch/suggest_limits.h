@@ -77,6 +77,7 @@ struct suggest_flood {
 	uint32_t seconds;     /* 0: nothing does */
 	uint32_t first, last; /* of them */
 	uint64_t rate, usual; /* packets a second: of these seconds, and of the quiet ones */
+	uint64_t border;      /* more are a flood's, also in a short one; 0: not known */
 };
 
 struct suggestion {

@@ -65,7 +65,10 @@ static int conclude(struct suggest *s)
 			    " packets are too few to learn from: %s until there are %u, better for "
 			    "ten minutes on a busy day",
 			    s->seen.packets, s->rate ? "watch" : "capture", SUGGEST_PACKETS_MIN);
-	return suggest_make(&s->seen, &options, &s->suggestion) ? fail("out of memory") : 0;
+	if (suggest_make(&s->seen, &options, &s->suggestion))
+		return fail("out of memory");
+	s->pattern = pattern_bands_find(&s->patterns, s->suggestion.flood.border);
+	return 0;
 }
 
 int cmd_suggest(const struct command *command)

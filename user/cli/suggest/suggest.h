@@ -7,6 +7,7 @@
 
 #include "cli/cmd.h"
 #include "watch/local_packet.h"
+#include "watch/pattern_bands.h"
 #include "watch/seen.h"
 #include "watch/suggest_limits.h"
 
@@ -25,7 +26,9 @@ struct suggest {
 	bool enforce;
 	struct seen seen;
 	struct suggestion suggestion;
-	struct stretch *stretches; /* of captures */
+	struct pattern_bands patterns;
+	struct pattern_busy pattern; /* of a flood */
+	struct stretch *stretches;   /* of captures */
 	size_t stretch_count;
 	uint64_t watched_ns;
 	uint64_t lost; /* samples */

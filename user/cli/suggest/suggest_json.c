@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/events/event_json.h"
 #include "cli/output/output.h"
+#include "cli/output/pattern_output.h"
 #include "cli/suggest/suggest.h"
 
 static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
@@ -109,6 +111,22 @@ static struct json_object *json_flood(const struct suggest *s)
 	return object;
 }
 
+static struct json_object *json_pattern(const struct pattern_busy *of)
+{
+	struct json_object *object = json_object_new_object();
+	char match[PATTERN_TEXT_MAX], rule[PATTERN_RULE_MAX];
+
+	pattern_json_put(object, &of->part.pattern);
+	json_put(object, "share", share_json(of->part.share));
+	json_put(object, "quiet", share_json(of->quiet));
+	if (of->is_usual)
+		return object;
+	pattern_print(match, &of->part.pattern, true);
+	pattern_rule_print(rule, match);
+	json_put_text(object, "rule", rule);
+	return object;
+}
+
 /* Fills in both: the limits, and the policy that they are. */
 static void limits_add(const struct suggest *s, struct json_object *array, char *policy)
 {
@@ -145,6 +163,8 @@ void suggest_print_json(const struct suggest *s)
 	json_put(object, "few", json_few(s));
 	json_put_number(object, "few_count", s->suggestion.few_count);
 	json_put(object, "flood", json_flood(s));
+	if (s->pattern.part.share > 0)
+		json_put(object, "pattern", json_pattern(&s->pattern));
 	json_put_text(object, "policy", policy);
 	json_print(object);
 }

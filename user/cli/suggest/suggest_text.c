@@ -78,6 +78,31 @@ static void flood_print(const struct suggest *s)
 	note("warning: this %s", text);
 }
 
+/* As a comment: the rule is for a flood, not for clients. */
+static void pattern_print_rule(const struct suggest *s)
+{
+	const struct pattern_busy *of = &s->pattern;
+	char text[PATTERN_TEXT_MAX], network[PREFIX_TEXT_MAX] = "", rule[PATTERN_RULE_MAX];
+
+	if (!of->part.share)
+		return;
+	pattern_print(text, &of->part.pattern, false);
+	if (of->part.pattern.network)
+		pattern_network_print(network, sizeof(network), of->part.pattern.network);
+	printf("# %.0f%% of the packets in the seconds of a flood: %s%s%s.", 100 * of->part.share,
+	       text, *network ? ", from " : "", network);
+	if (of->is_usual) {
+		printf(" %.0f%% of those in the quiet seconds are like it: a rule would hit both.\n",
+		       100 * of->quiet);
+		return;
+	}
+	if (of->quiet > 0)
+		printf(" %.1f%% of those in the quiet seconds are like it.", 100 * of->quiet);
+	pattern_print(text, &of->part.pattern, true);
+	pattern_rule_print(rule, text);
+	printf(" Uncomment to limit it:\n#%s\n", rule);
+}
+
 static void few_print(const struct suggest *s)
 {
 	const struct suggestion *suggestion = &s->suggestion;
@@ -182,6 +207,7 @@ void suggest_print_text(const struct suggest *s)
 {
 	seen_print(s);
 	flood_print(s);
+	pattern_print_rule(s);
 	few_print(s);
 	printf("# Numbers: ");
 	factor_print(s->headroom);
