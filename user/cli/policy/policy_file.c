@@ -197,7 +197,6 @@ static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, ui
 		.tick_ns = TICK_ASSUMED,
 		.cpus = 1,
 		.possible_cpus = 1,
-		.hot = true,
 		.log_max = RL_SLIDING_LOG_MAX,
 		.hot = true,
 		.now_ns = clock_ns(CLOCK_MONOTONIC),
