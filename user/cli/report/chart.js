@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Drawings over time, as SVG. Their colours are those of page.css; every colour comes with a pattern, a place or a word that says the
 // same. A chart is {up, down, title, description, mark, alarms}: two series with their names and classes, one upwards from the line, one
-// downwards, a time to mark and alarms to show below. Of a series, `layers` are parts that lie on each other, the lowest first.
+// downwards, a time to mark and alarms to show below. The `layers` of a series are parts that lie on each other, the lowest first.
 
 const PLOT_HEIGHT = 250, PLOT_TOP = 8, AXIS_HEIGHT = 24, LANE_HEIGHT = 34, LANE_BAR = 12, SPARK_WIDTH = 240, SPARK_HEIGHT = 36, LETTER_WIDTH = 7.5;
 
@@ -28,7 +28,7 @@ function steps(series, top, width, height, line, down) {
 	return path + `H${width}V${tenth(line)}Z`;
 }
 
-// What lies on all others is drawn first, from the line, and the others before it.
+// The layer that lies on all others is drawn first, from the line, and the others before it.
 function layersDraw({series, kind, layers = [{series, kind}]}, path) {
 	const sums = layers.reduce((below, of) => [...below, of.series.map((n, i) => n + (below.length ? below[below.length - 1][i] : 0))], []);
 

@@ -37,7 +37,7 @@ struct rule_series {
 	struct series *passed, *dropped, *shadow;
 };
 
-/* Of a limit that classes of senders share, in place of packets its amounts; NULL: none came. */
+/* A limit that classes of senders share has amounts in the place of packets; NULL: none came. */
 struct share_series {
 	struct series *arrived[RL_SHARE_COUNTS], *passed[RL_SHARE_COUNTS];
 };

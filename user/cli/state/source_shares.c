@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "cli/output/shares_output.h"
 
-/* Of a set it is not asked whether it has the address. */
+/* A set is not asked whether it has the address. */
 static bool counts_packets_of(const struct rule *rule, const uint8_t addr[16])
 {
 	if (rule->kind == PREFIX_ADDR)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an address has of limits that classes of senders share: for `source show`. */
+/* The parts that an address has of limits that classes of senders share: for `source show`. */
 #pragma once
 
 #include <stdbool.h>
