@@ -73,7 +73,6 @@ quake_joins() {
 }
 quake_in_game() { in_ns A quakestat -P -q3s 10.77.0.2:27960 | tee "$TMP/players" && grep -q 'Unnamed\|Player' "$TMP/players"; }
 quake_plays() { alive "$CLIENT" && quake_in_game && went_on; }
-quake_newcomers() { asked_udp 27960 ffffffff676574737461747573 "$@"; }
 quake_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27960"
 	echo "few any udp dport 27960-27970|16 --src $FEW --dport 27960"

@@ -87,7 +87,6 @@ dns_joins() {
 	questions && asks 150 && asks 50 -m tcp && PAUSE=0.5 && bg forever in_ns A dig +tcp +short @10.77.0.2 single.example A
 }
 dns_plays() { answered && went_on; }
-dns_newcomers() { asked_names "$@"; }
 dns_floods() {
 	echo "strangers device udp dport 53 new-source|1 --src $STRANGERS --sequential --proto dns --dport 53"
 	echo "few any udp dport 53 limit 2k|1 --src $FEW --proto dns --dport 53"
@@ -206,11 +205,6 @@ sip_plays() {
 	fi
 }
 sip_more() { [[ $(sip_calls | cut -d ' ' -f 1) -gt $1 ]]; }
-sip_newcomers() {
-	local options='OPTIONS sip:play@10.77.0.2 SIP/2.0\r\nVia: SIP/2.0/UDP 10.77.0.1;rport;branch=z9hG4bKnew\r\nFrom: <sip:new@10.77.0.1>;tag=1\r\n'
-	options+='To: <sip:play@10.77.0.2>\r\nCall-ID: new\r\nCSeq: 1 OPTIONS\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n'
-	asked_udp 5060 "$(printf '%b' "$options" | xxd -p | tr -d '\n')" "$@"
-}
 sip_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 5060 --size 400"
 	echo "few any udp dport 5060|16 --src $FEW --dport 5060 --size 400"
