@@ -181,32 +181,6 @@ static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 	alarms_count(d, header);
 }
 
-/* Is it a stranger's packet that a limit refuses which all meet and share? Asked before the rules
- * are: most packets of a flood from forged sources end here. Not where a rule may allow it, or
- * limits ban. Then d->counter_id is the rule's. */
-__noinline int stranger_is_refused(struct decision *d, const struct rl_policy_header *header)
-{
-	struct rl_rule *rule;
-
-	if (!shares_limits || !d || !header || !header->share)
-		return 0;
-	if (header->uses & (RL_USE_ALLOWS_ANY | RL_USE_BANS) || d->p.proof < PROOF_STRANGER ||
-	    d->p.proof == PROOF_ESTABLISHED || !is_stranger(known_address(&d->p)))
-		return 0;
-	if (header->uses & RL_USE_ALLOWS && prefix_may(&d->p, header))
-		return 0;
-	d->p.facts.sender.stranger = 1;
-	rule = rule_at(header->share - 1);
-	if (!rule)
-		return 0;
-	if (share_admits(&d->p, rule)) {
-		d->p.facts.sender.admitted_by = rule->limit_id;
-		return 0;
-	}
-	d->counter_id = rule->counter_id;
-	return 1;
-}
-
 /* Answers that rules need beside the headers; alarms have asked before. */
 static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
@@ -286,8 +260,6 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	    (refused_by_shared(d, header) || refusal_cached(d, header)))
 		return decided_alone(d, RL_REASON_OVER);
 #if EXTENDED
-	if (shares_limits && d->p.facts.sender.busy && stranger_is_refused(d, header))
-		return decided_alone(d, RL_REASON_OVER);
 	rules_keep(ctx, skb, d, header);
 #endif
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);

@@ -157,9 +157,11 @@ static __always_inline __u64 bin_depth(__u64 pace, const struct rl_parts *n, __u
 static __always_inline bool bin_is_taken(const struct rl_bin *bin, const struct rl_share_part *part,
 					 const struct rl_parts *n, __u64 pace, __u32 row)
 {
-	__s64 ahead = (__s64)(READ_ONCE(bin->full) - READ_ONCE(part->clock));
+	__u64 depth = bin_depth(pace, n, row), full = (__u64)n->packet << RL_SHARE_SHIFT;
+	__u64 ahead = READ_ONCE(bin->full) - READ_ONCE(part->clock);
 
-	return ahead > (__s64)(bin_depth(pace, n, row) / 2 + pace / row_wide(row));
+	/* A debt of another limit's clock is clamped where it is charged. */
+	return ahead - (depth / 2 + pace / row_wide(row)) - 1 < depth + SHARE_DEBT * full;
 }
 
 /* Asks the packet's bin of one row. False: the packet is refused, and is asked no further. */
@@ -417,7 +419,7 @@ static __always_inline bool share_end_step(struct rl_share *s, const struct rl_p
 		went = share_since(admitted[i], s->admitted[i]);
 		share_follow(&s->part[i], n, (went << RL_SHARE_SHIFT) / steps,
 			     share_senders(&s->part[i], i), i == RL_SHARE_STRANGER);
-		if (i != RL_SHARE_ESTABLISHED && came - went > came / 32)
+		if (i != RL_SHARE_ESTABLISHED && n->classes && n->drops && came - went > came / 32)
 			loses = true;
 	}
 	share_seen_turn(s, now_ns);

@@ -100,7 +100,7 @@ __noinline int shares_turn(struct rl_shares *all, __u64 now_ns)
 
 		if (!s->limit_id || !s->parts.step_ns)
 			continue;
-		if (now_ns - s->began_ns >= s->parts.step_ns)
+		if ((__s64)(now_ns - s->began_ns) >= (__s64)s->parts.step_ns)
 			share_turn(all, i, now_ns);
 		if (s->began_ns + s->parts.step_ns < next_ns)
 			next_ns = s->began_ns + s->parts.step_ns;
@@ -117,8 +117,7 @@ __noinline int shares_look(struct packet *p)
 
 	if (!shares_limits || !p || !all)
 		return 0;
-	p->facts.sender.admitted_by = 0;
-	p->facts.sender.stranger = 0;
+	p->facts.sender.asked = 0;
 	next_ns = READ_ONCE(all->next_ns);
 	if (now_ns >= next_ns && __sync_bool_compare_and_swap(&all->next_ns, next_ns, ~0ull))
 		shares_turn(all, now_ns);
@@ -133,12 +132,14 @@ static __always_inline struct hot_key sender_key(struct packet *p, const struct 
 {
 	if (!rule->parts.classes)
 		return hot_key_build(p, rule);
-	return hot_key_of(known_address(p), hot_key_rest(rule->limit_id, 0, 0), 0, hot_mask);
+	return hot_key_of(known_address(p), hot_key_rest(rule->limit_id, rule->parts.index, 0), 0,
+			  hot_mask);
 }
 
 /* The word of a sender's slot: above, when it was charged, so that the table takes it for a debt of
  * a second; below, how full its bucket is, by the clock of its class. After a minute it is empty.
- * A pace that turns the lower bits within that time drains a bucket in milliseconds. */
+ * Where a fast clock has turned the lower bits since, it reads as fuller than a bucket can be, and
+ * what is stored then is the most that one may owe. */
 #define PACED_BITS  30
 #define PACED_MASK  ((1ull << PACED_BITS) - 1)
 #define PACED_WORTH 16   /* << PACED_BITS: grains, a second */
@@ -166,7 +167,7 @@ static __always_inline __u64 paced_word(__u64 full, __u64 now, __u32 shift)
 __noinline int sender_takes(struct packet *p, const struct rl_rule *rule, struct rl_share *s,
 			    struct rl_share_part *part)
 {
-	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), old = 0, full;
+	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), old = 0, full, before;
 	struct rl_hot_slot *slot;
 	struct rl_hot_set *set;
 	__u32 way = RL_HOT_WAYS;
@@ -188,19 +189,20 @@ __noinline int sender_takes(struct packet *p, const struct rl_rule *rule, struct
 	}
 	full = paced_read(old, share_clock(s, part, s->parts.step_ns, now_ns), now,
 			  paced_shift(rule));
+	before = full;
 	admits = share_sender_admits(s, part, &s->parts, &full, key.fingerprint >> 32,
 				     limit_amount(p, rule), now_ns);
-	if (!admits)
+	if (!admits && full == before)
 		return 0;
 	full = paced_word(full, now, paced_shift(rule));
 	if (way == RL_HOT_WAYS) {
 		hot_insert(set, key.fingerprint, full, now);
-		return 1;
+		return admits;
 	}
 	slot = &set->slot[way & (RL_HOT_WAYS - 1)]; /* older verifiers lose what `slot` was */
 	if (hot_is(slot, key.fingerprint))
 		__sync_val_compare_and_swap(&slot->word, old, full);
-	return 1;
+	return admits;
 }
 
 /* ---- strangers */
@@ -300,8 +302,6 @@ static __always_inline bool stranger_takes(struct packet *p, const struct rl_rul
 
 static __always_inline __u32 sender_class(const struct packet *p)
 {
-	if (p->facts.sender.stranger)
-		return RL_SHARE_STRANGER;
 	if (p->proof == PROOF_ESTABLISHED)
 		return RL_SHARE_ESTABLISHED;
 	return source_is_known(p) ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
@@ -327,14 +327,14 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule || !all)
 		return 0;
-	if (p->facts.sender.admitted_by == rule->limit_id)
-		return 1;
+	if (p->facts.sender.asked == rule->limit_id)
+		return p->facts.sender.admitted;
 	counts = share_counts_of(rule->parts.index);
 	if (!counts)
 		return 0;
 	counts += counters_cpu();
 	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
-	if (s->generation != rule->generation)
+	if (s->generation != rule->generation || s->limit_id != rule->limit_id)
 		share_begin(all, rule);
 	amount = limit_amount(p, rule);
 	class = class_under(p, rule, s);
@@ -349,6 +349,8 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 		if (class < RL_SHARE_CLASSES)
 			admits = share_has_room(&s->part[class], amount);
 	}
+	p->facts.sender.asked = rule->limit_id;
+	p->facts.sender.admitted = admits;
 	return admits;
 }
 
@@ -360,8 +362,12 @@ __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule || !all)
 		return 0;
-	if (rule->parts.keep_for == RL_KEEP_KNOWN && source_is_known(p))
-		return 0;
+	if (rule->parts.keep_for == RL_KEEP_KNOWN) {
+		if (source_is_known(p))
+			return 0;
+		if (rule->parts.drops)
+			WRITE_ONCE(all->uneasy_ns, now_ns + SHARE_BUSY_NS);
+	}
 	if (rule->parts.keep_for == RL_KEEP_ESTABLISHED) {
 		/* From now on sockets are looked up: nothing was asked of this one. */
 		if (READ_ONCE(all->busy_ns) < now_ns + SHARE_BUSY_NS / 2)
@@ -374,7 +380,7 @@ __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 
 static __always_inline bool parts_share(const struct rl_rule *rule)
 {
-	return rule->parts.room;
+	return rule->parts.step_ns;
 }
 
 /* Has the bucket room for it, besides what is kept from the packet? */

@@ -148,14 +148,24 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 #define FLAGS_CHALLENGING (RL_RULE_SHADOW | RL_RULE_CHALLENGE)
 #define FLAGS_TRUNCATING  (RL_RULE_SHADOW | RL_RULE_TRUNCATE)
 
-static __always_inline int limits_peek(struct decision *d, __u16 passing)
+/* A limit that senders share, which is asked after all others: each answer is charged to the
+ * sender. */
+static __always_inline bool is_parts(const struct rl_rule *rule)
+{
+#if EXTENDED
+	return parts_are_of(rule);
+#endif
+	return false;
+}
+
+static __always_inline int some_peek(struct decision *d, __u16 passing, bool parts)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->unasked, i);
 		struct plan *plan = plan_at(d, i);
 		int outcome;
 
-		if (!rule)
+		if (!rule || is_parts(rule) != parts)
 			continue;
 		plan_begin(plan, rule);
 		if (rule->flags & passing)
@@ -165,6 +175,15 @@ static __always_inline int limits_peek(struct decision *d, __u16 passing)
 			return outcome;
 	}
 	return OUTCOME_WITHIN;
+}
+
+static __always_inline int limits_peek(struct decision *d, __u16 passing)
+{
+	int outcome = some_peek(d, passing, false);
+
+	if (EXTENDED && shares_limits && outcome == OUTCOME_WITHIN)
+		outcome = some_peek(d, passing, true);
+	return outcome;
 }
 
 /* Is the packet over a shadow that is not asked by a peek, nor by its charge? */

@@ -40,9 +40,9 @@ const volatile bool shares_limits = false;   /* RL_USE_PARTS */
 struct sender {
 	__u32 bin[4]; /* of RL_ROWS; a power of two, for the verifier */
 	struct share_draw draw;
-	__u32 admitted_by; /* limit_id of the limit that was asked before the rules; 0: none */
-	__u8 busy;         /* senders are asked for their class */
-	__u8 stranger;     /* it was: that of a stranger */
+	__u32 asked;   /* limit_id of the limit with `share` that was asked last; 0: none yet */
+	__u8 busy;     /* senders are asked for their class */
+	__u8 admitted; /* and its answer */
 };
 
 struct facts {

@@ -222,7 +222,7 @@ struct rl_parts {
 	__u8 keep_for;                 /* keep: enum rl_keep_for */
 	__u8 classes;    /* 1: of senders; 0: share with `per`, all packets are of one class */
 	__u8 bins_shift; /* the limit has one of 1 << bins_shift regions of the bins */
-	__u8 pad;
+	__u8 drops;      /* 1: packets over it are dropped */
 };
 _Static_assert(sizeof(struct rl_parts) == 56, "rl_parts");
 
@@ -470,16 +470,13 @@ struct rl_policy_header {
 	__u32 guards;    /* bits: alarms that stand after `while` of a rule with `new-source`; */
 	__u32 ripens_ms; /* how long a source is to be there in peace then; 0: there is none */
 	struct rl_refusal_class refusal_class;
-	__u32 share; /* 1 + index of a rule of the device: a limit with `share` that every packet
-		      * meets, and that strangers are held to before rules are asked; 0: none */
-	__u32 pad;
 	/* what packets do not read */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 152, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 144, "rl_policy_header");
 
 /* Around which addresses a prefix of the trie may lie: a bit for the first 16 bits of an IPv4
  * address, and for a hash of the first 32 of an IPv6 one. bpf/algorithm/prefix_guide.h */

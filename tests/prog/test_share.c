@@ -122,7 +122,7 @@ static void keep_known_test(void **state)
 				     {.words = words[i], .rate = 4000}};
 
 		begin("device limit 1000/second burst 100 keep 50 for known");
-		play(s, 1, 100 * NS_PER_MS);
+		play(s, 1, 500 * NS_PER_MS);
 		play(s, 2, 3 * NS_PER_SECOND);
 		assert_int_equal(s[0].sent, 600);
 		assert_int_equal(s[0].passed, 600);
@@ -154,7 +154,7 @@ static void keep_tables_test(void **state)
 
 	(void)state;
 	begin_with(RL_TABLE_LRU, "any limit 1000/second burst 100 keep 50 for known");
-	play(s, 1, 100 * NS_PER_MS);
+	play(s, 1, 500 * NS_PER_MS);
 	play(s, 2, 3 * NS_PER_SECOND);
 	assert_int_equal(s[0].passed, 600);
 	assert_between(passed(s, 2), 3000, 3100);

@@ -47,7 +47,7 @@ test_played() {
 }
 played() {
 	awk -F ' *[|] *' -v name="[$1](../policies/$1.policy)" 'function figure(text) { gsub(",", "", text); return text + 0 }
-		$2 == name && $3 ~ /^[a-z0-9.-]+ [0-9]/ && figure($5) >= 600 && figure($6) > 0 && $9 == "0" && $10 !~ /lost/ {
+		$2 == name && $3 ~ /^[a-z0-9.-]+ [0-9]/ && figure($5) >= 60 && figure($6) > 0 && $9 == "0" && $10 !~ /lost/ {
 			good = n = split($10, floods, "; ")
 			for (i = 1; i <= n; i++) {
 				split(floods[i], of, " ")

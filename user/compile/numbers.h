@@ -13,8 +13,6 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		     struct rl_rule *out);
 
-#define ETHERNET_MAX 22 /* header with two VLAN tags */
-
 /* Is its state a bucket: one word (bpf/algorithm/gcra.h)? */
 bool limit_is_bucket(const struct rl_limit *limit);
 

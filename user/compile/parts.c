@@ -5,7 +5,6 @@
 
 #include "algorithm/share.h"
 #include "base/units.h"
-#include "compile/numbers.h"
 #include "policy/policy.h"
 
 #define STEP_MAX_NS    (320 * NS_PER_MS)
@@ -57,6 +56,7 @@ void parts_compile(const struct rl_limit *limit, const struct compile_context *c
 	unsigned __int128 room;
 
 	out->keep_for = limit->keep_for;
+	out->drops = limit->over != RL_OVER_SHADOW;
 	out->reserve =
 		(unsigned __int128)(limit->keep / bits) * out->gcra.cost >> out->gcra.cost_shift;
 	if (!limit->share[0])
@@ -65,7 +65,8 @@ void parts_compile(const struct rl_limit *limit, const struct compile_context *c
 	out->classes = has_classes(limit);
 	out->step_ns = step_of(limit, packet * bits, ctx->tick_ns);
 	room = ((unsigned __int128)limit->amount << RL_SHARE_SHIFT) * out->step_ns;
-	out->room = room / limit->period_ns / bits * FILLED_PERCENT / 100;
+	room = room * FILLED_PERCENT / 100 / limit->period_ns / bits;
+	out->room = room ? room : 1;
 	out->weight[RL_SHARE_ESTABLISHED] = limit->share[0];
 	out->weight[RL_SHARE_KNOWN] = limit->share[1];
 	out->weight[RL_SHARE_STRANGER] = 100 - limit->share[0] - limit->share[1];
@@ -82,31 +83,12 @@ void parts_check(struct build *b, const struct rule *rule)
 			     "share needs the hot table: detach, then attach with --table hot");
 }
 
-/* Does every packet of a stranger meet it, and is what is over it dropped? */
-static bool strangers_meet(const struct rl_rule *rule)
+/* A flood is seen a step after its first, and its senders must not be known by then. */
+static uint32_t ripens_ms(const struct rl_rule *rule)
 {
-	const struct rl_match *match = &rule->match;
-	uint32_t classes = RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED;
+	uint32_t steps_ms = 3 * (rule->parts.step_ns / NS_PER_MS);
 
-	return rule->backend == RL_BACKEND_PARTS && rule->parts.classes &&
-	       !(match->flags & ~classes) &&
-	       match->negated == (match->flags & RL_MATCH_ESTABLISHED) && !rule->extra &&
-	       !rule->expires_ns &&
-	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_WHILE | RL_RULE_WHILE_NOT));
-}
-
-static void early_choose(struct build *b)
-{
-	const struct rl_range *device = &b->out->header.device;
-
-	if (device->match_mode == RL_MATCH_MODE_INDEXED || device->first < b->base)
-		return;
-	for (uint32_t i = device->first; i < device->first + device->count; i++)
-		if (b->out->rules[i - b->base].action == RL_ACTION_ALLOW)
-			return;
-	for (uint32_t i = device->first; i < device->first + device->count; i++)
-		if (strangers_meet(&b->out->rules[i - b->base]))
-			b->out->header.share = 1 + i;
+	return steps_ms > RIPENS_MS ? steps_ms : RIPENS_MS;
 }
 
 void parts_number(struct build *b)
@@ -124,14 +106,13 @@ void parts_number(struct build *b)
 	}
 	if (!count)
 		return;
-	early_choose(b);
 	while (1u << shift < count)
 		shift++;
 	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
 		if (rule->backend == RL_BACKEND_PARTS)
 			rule->parts.bins_shift = shift;
 	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
-		if (rule->backend == RL_BACKEND_PARTS && rule->parts.classes &&
-		    b->out->header.ripens_ms < RIPENS_MS)
-			b->out->header.ripens_ms = RIPENS_MS;
+		if (rule->backend == RL_BACKEND_PARTS && rule->parts.drops &&
+		    limit_asks_known(&rule->limit) && b->out->header.ripens_ms < ripens_ms(rule))
+			b->out->header.ripens_ms = ripens_ms(rule);
 }

@@ -4,5 +4,3 @@
 
 #define WORD(name, text) text,
 const char *const event_words[EVENT_KIND_COUNT] = {EVENT_KINDS(WORD)};
-const char *const feature_words[FEATURE_COUNT] = {EVENT_FEATURES(WORD)};
-#undef WORD

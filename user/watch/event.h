@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
+#include "watch/packet_fields.h"
 #include "watch/pattern.h"
 
 /* X(NAME, "word in JSON") */
@@ -43,20 +44,6 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 
 #define EVENT_SOURCES  5 /* the heaviest that are told */
 #define EVENT_COMMON   3 /* values that are told of each feature, and patterns */
-
-/* Traits that the packets have in common: X(NAME, "word in JSON"). Ports are those of the
- * destination, `sport` of the source; lengths are of the IP packet. */
-#define EVENT_FEATURES(X)   \
-	X(PORT, "port")     \
-	X(SPORT, "sport")   \
-	X(LENGTH, "length") \
-	X(TTL, "ttl")       \
-	X(FLAGS, "flags")
-#define EVENT_FEATURE_ENUM(name, text) FEATURE_##name,
-enum event_feature { EVENT_FEATURES(EVENT_FEATURE_ENUM) FEATURE_COUNT };
-#undef EVENT_FEATURE_ENUM
-
-extern const char *const feature_words[FEATURE_COUNT];
 
 /* A part of the packets. share: 0 to 1, of all of them. */
 struct event_source {

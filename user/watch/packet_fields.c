@@ -6,6 +6,10 @@
 
 #include "watch/rule_book.h"
 
+#define WORD(name, text) text,
+const char *const feature_words[FEATURE_COUNT] = {EVENT_FEATURES(WORD)};
+#undef WORD
+
 #define ETHERNET_BYTES 14
 #define VLAN_BYTES     4
 #define VLANS_MAX      2

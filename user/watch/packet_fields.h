@@ -2,8 +2,24 @@
 /* The headers of a sampled packet, which its sample has as bytes alone. Pure. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "rlctl_abi.h"
-#include "watch/event.h"
+
+/* Traits that the packets have in common: X(NAME, "word in JSON"). Ports are those of the
+ * destination, `sport` of the source; lengths are of the IP packet. */
+#define EVENT_FEATURES(X)   \
+	X(PORT, "port")     \
+	X(SPORT, "sport")   \
+	X(LENGTH, "length") \
+	X(TTL, "ttl")       \
+	X(FLAGS, "flags")
+#define EVENT_FEATURE_ENUM(name, text) FEATURE_##name,
+enum event_feature { EVENT_FEATURES(EVENT_FEATURE_ENUM) FEATURE_COUNT };
+#undef EVENT_FEATURE_ENUM
+
+extern const char *const feature_words[FEATURE_COUNT];
 
 /* The fields of a packet's IP header and of the one behind it, as far as the frame was kept. */
 struct packet_fields {

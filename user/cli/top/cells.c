@@ -118,11 +118,6 @@ double top_share(const struct top *top, const struct top_row *row)
 	return all ? (double)own / (double)all : 0;
 }
 
-bool top_has_addresses(const struct top *top)
-{
-	return top->by == TOP_BY_SOURCE || top->by == TOP_BY_DEST;
-}
-
 static void name_cell(const struct top *top, const struct top_row *row, char out[TOP_TEXT_MAX])
 {
 	struct pattern pattern;

@@ -459,3 +459,8 @@ int top_turn(struct top *top, size_t looked)
 		talkers_next_slice(&top->talkers[by]);
 	return 0;
 }
+
+bool top_has_addresses(const struct top *top)
+{
+	return top->by == TOP_BY_SOURCE || top->by == TOP_BY_DEST;
+}
