@@ -9,8 +9,8 @@
  *           fair rate of core-stateless fair queueing (Stoica, Shenker, Zhang: SIGCOMM 1998)
  *
  * The established and the known are held to it one by one, by a bucket of their own: max-min. A
- * stranger costs nobody anything to invent, so strangers are held to it by bins that a sender
- * cannot multiply, as stochastic fair blue does it (Feng, Kandlur, Saha, Shin: INFOCOM 2001), in a
+ * stranger costs nobody anything to invent, so strangers are held to it by bins of what gives a
+ * flood away, as stochastic fair blue does it (Feng, Kandlur, Saha, Shin: INFOCOM 2001), in a
  * cascade: of a bin whose packets come faster than the pace a part of the senders is drawn, and the
  * next row counts that part alone. A sender is drawn for two seconds, so that whole handshakes
  * pass. Packets beyond the pace are held by a bucket of the bin, and those that are not drawn
@@ -419,7 +419,7 @@ static __always_inline bool share_end_step(struct rl_share *s, const struct rl_p
 		went = share_since(admitted[i], s->admitted[i]);
 		share_follow(&s->part[i], n, (went << RL_SHARE_SHIFT) / steps,
 			     share_senders(&s->part[i], i), i == RL_SHARE_STRANGER);
-		if (i != RL_SHARE_ESTABLISHED && n->classes && n->drops && came - went > came / 32)
+		if (i != RL_SHARE_ESTABLISHED && n->classes && n->drops && came > went + came / 32)
 			loses = true;
 	}
 	share_seen_turn(s, now_ns);

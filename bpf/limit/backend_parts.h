@@ -354,6 +354,13 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 	return admits;
 }
 
+/* For a second from now on. Not written by each packet. */
+static __always_inline void share_until(__u64 *until_ns, __u64 now_ns)
+{
+	if (READ_ONCE(*until_ns) < now_ns + SHARE_BUSY_NS / 2)
+		WRITE_ONCE(*until_ns, now_ns + SHARE_BUSY_NS);
+}
+
 /* How much of the bucket is not for this packet. */
 __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 {
@@ -366,12 +373,11 @@ __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 		if (source_is_known(p))
 			return 0;
 		if (rule->parts.drops)
-			WRITE_ONCE(all->uneasy_ns, now_ns + SHARE_BUSY_NS);
+			share_until(&all->uneasy_ns, now_ns);
 	}
 	if (rule->parts.keep_for == RL_KEEP_ESTABLISHED) {
 		/* From now on sockets are looked up: nothing was asked of this one. */
-		if (READ_ONCE(all->busy_ns) < now_ns + SHARE_BUSY_NS / 2)
-			WRITE_ONCE(all->busy_ns, now_ns + SHARE_BUSY_NS);
+		share_until(&all->busy_ns, now_ns);
 		if (p->proof < PROOF_STRANGER || p->proof == PROOF_ESTABLISHED)
 			return 0;
 	}
@@ -447,6 +453,23 @@ __noinline int parts_consume(struct packet *p, const struct rl_rule *rule)
 	if (parts_share(rule))
 		share_count(p, rule, amount);
 	return OUTCOME_WITHIN;
+}
+
+#else
+
+static __always_inline bool parts_are_of(const struct rl_rule *rule)
+{
+	return false;
+}
+
+static __always_inline bool parts_admits(struct packet *p, const struct rl_rule *rule)
+{
+	return false;
+}
+
+static __always_inline int parts_consume(struct packet *p, const struct rl_rule *rule)
+{
+	return OUTCOME_NO_ROOM;
 }
 
 #endif

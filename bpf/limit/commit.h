@@ -148,16 +148,7 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 #define FLAGS_CHALLENGING (RL_RULE_SHADOW | RL_RULE_CHALLENGE)
 #define FLAGS_TRUNCATING  (RL_RULE_SHADOW | RL_RULE_TRUNCATE)
 
-/* A limit that senders share, which is asked after all others: each answer is charged to the
- * sender. */
-static __always_inline bool is_parts(const struct rl_rule *rule)
-{
-#if EXTENDED
-	return parts_are_of(rule);
-#endif
-	return false;
-}
-
+/* Those that senders share, or those that they do not. */
 static __always_inline int some_peek(struct decision *d, __u16 passing, bool parts)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
@@ -165,7 +156,7 @@ static __always_inline int some_peek(struct decision *d, __u16 passing, bool par
 		struct plan *plan = plan_at(d, i);
 		int outcome;
 
-		if (!rule || is_parts(rule) != parts)
+		if (!rule || parts_are_of(rule) != parts)
 			continue;
 		plan_begin(plan, rule);
 		if (rule->flags & passing)
@@ -177,24 +168,14 @@ static __always_inline int some_peek(struct decision *d, __u16 passing, bool par
 	return OUTCOME_WITHIN;
 }
 
+/* Limits that senders share are asked after all others: each answer is charged to the sender. */
 static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {
 	int outcome = some_peek(d, passing, false);
 
-	if (EXTENDED && shares_limits && outcome == OUTCOME_WITHIN)
+	if (shares_limits && outcome == OUTCOME_WITHIN)
 		outcome = some_peek(d, passing, true);
 	return outcome;
-}
-
-/* Is the packet over a shadow that is not asked by a peek, nor by its charge? */
-static __always_inline bool is_over_parts(struct decision *d, const struct rl_rule *rule,
-					  __u16 passing)
-{
-#if EXTENDED
-	if (parts_are_of(rule) && rule->flags & passing)
-		return !parts_admits(&d->p, rule);
-#endif
-	return false;
 }
 
 static __always_inline int limits_commit(struct decision *d, __u16 passing)
@@ -206,8 +187,8 @@ static __always_inline int limits_commit(struct decision *d, __u16 passing)
 
 		if (!rule)
 			continue;
-		if (is_over_parts(d, rule, passing)) {
-			outcome = OUTCOME_OVER;
+		if (parts_are_of(rule) && rule->flags & passing && !parts_admits(&d->p, rule)) {
+			outcome = OUTCOME_OVER; /* of a shadow, which no peek has asked */
 		} else if (!limit_commit(plan)) {
 			outcome = limit_consume(&d->p, rule);
 			plan->receipt = d->p.receipt;

@@ -54,10 +54,8 @@ static __always_inline int limit_admits(struct packet *p, const struct rl_rule *
 	case RL_BACKEND_SHARED:
 		return shared_admits_apart(p, rule, plan);
 	}
-#if EXTENDED
 	if (parts_are_of(rule))
 		return parts_admits(p, rule);
-#endif
 	return keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
 }
 
@@ -130,10 +128,8 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 	case RL_BACKEND_SHARED:
 		return shared_consume(p, rule, now_ns, limit_amount(p, rule));
 	}
-#if EXTENDED
 	if (parts_are_of(rule))
 		return parts_consume(p, rule);
-#endif
 	return keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
 }
 

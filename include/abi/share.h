@@ -30,9 +30,9 @@ _Static_assert(sizeof(struct rl_bin) * RL_BINS == 128 << 10, "128 KiB");
 struct rl_share_part {
 	__u64 clock;       /* advances by the pace: virtual time */
 	__u64 depth;       /* of each sender's bucket: a few packets, and a step's pace */
-	__u64 demand;      /* what the class sends in a step: the peak, decaying */
+	__u64 demand;      /* what the class sends in a step: an average, which rises at once */
 	__u64 room;        /* of the limit's: what the class may send */
-	__u64 spent;       /* in this step */
+	__u64 spent;       /* of two rooms; refilled with one in a step */
 	__u64 pace;        /* what each sender may send, or each bin of strangers */
 	__u64 held;        /* senders, or bins, that need to be held to the pace */
 	__u64 senders;     /* estimate of how many sent in the last period that has ended, */

@@ -271,7 +271,7 @@ static const struct refusal_row {
 	 "does not apply to fixed-window: remove it, or write limit token-bucket", NULL},
 	{"share of a leaky bucket", "rule any limit leaky-bucket 1k/s share", 34,
 	 "write limit token-bucket", NULL},
-	{"share behind deny", "rule any deny share", 15, "\"share\" is not allowed after deny",
+	{"share after deny", "rule any deny share", 15, "\"share\" is not allowed after deny",
 	 NULL},
 	{"parts, per source", "rule any limit 1k/s share 60/30/10 per source", 27,
 	 "names parts of classes of senders, but with per source each address has the same part: "

@@ -165,7 +165,7 @@ struct verb {
 	option_bits needs_none; /* with one of these, `needs` is empty */
 	option_bits words_none; /* with one of these, there are no words */
 	int words_min, words_max;
-	bool rest;   /* words behind `--` are not its own */
+	bool rest;   /* words after `--` are not its own */
 	bool hidden; /* not in the usage */
 	bool takes;  /* it takes something away: a slip of one letter at most means it */
 	int (*run)(const struct command *command); /* 0, < 0 or EXIT_USAGE; reports */

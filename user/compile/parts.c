@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 
 #define STEP_MAX_NS    (320 * NS_PER_MS)
-#define FILLED_PERCENT 97 /* of the rate: the bucket behind the parts is not to refuse */
+#define FILLED_PERCENT 97 /* of the rate: the bucket after the parts is not to refuse */
 #define RIPENS_MS      300
 
 bool limit_has_parts(const struct rl_limit *limit)
@@ -108,11 +108,12 @@ void parts_number(struct build *b)
 		return;
 	while (1u << shift < count)
 		shift++;
-	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
-		if (rule->backend == RL_BACKEND_PARTS)
-			rule->parts.bins_shift = shift;
-	for (struct rl_rule *rule = b->out->rules; rule < end; rule++)
-		if (rule->backend == RL_BACKEND_PARTS && rule->parts.drops &&
-		    limit_asks_known(&rule->limit) && b->out->header.ripens_ms < ripens_ms(rule))
+	for (struct rl_rule *rule = b->out->rules; rule < end; rule++) {
+		if (rule->backend != RL_BACKEND_PARTS)
+			continue;
+		rule->parts.bins_shift = shift;
+		if (rule->parts.drops && limit_asks_known(&rule->limit) &&
+		    b->out->header.ripens_ms < ripens_ms(rule))
 			b->out->header.ripens_ms = ripens_ms(rule);
+	}
 }

@@ -243,7 +243,7 @@ int size_set(struct parser *p, const struct quantity *q);
 
 /* ---- share.c ---- */
 
-/* The words behind "share" and "keep". */
+/* The words after "share" and "keep". */
 int parse_share(struct parser *p);
 int parse_keep(struct parser *p);
 

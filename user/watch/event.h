@@ -43,7 +43,7 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 #define EVENT_MEMBERS  5
 
 #define EVENT_SOURCES  5 /* the heaviest that are told */
-#define EVENT_COMMON   3 /* values that are told of each feature, and patterns */
+#define EVENT_COMMON   3 /* values that are shown of each feature, and patterns */
 
 /* A part of the packets. share: 0 to 1, of all of them. */
 struct event_source {

@@ -21,7 +21,7 @@ enum event_feature { EVENT_FEATURES(EVENT_FEATURE_ENUM) FEATURE_COUNT };
 
 extern const char *const feature_words[FEATURE_COUNT];
 
-/* The fields of a packet's IP header and of the one behind it, as far as the frame was kept. */
+/* The fields of a packet's IP header and of the next one, as far as the frame was kept. */
 struct packet_fields {
 	bool has_ip;
 	bool has_flags;                /* of TCP */
