@@ -265,8 +265,8 @@ static void exact_add(struct run *r, double t, double length)
 
 static void run_exact(struct run *r)
 {
-	for (double t = 1; t < r->seconds; t += 0.01)
-		exact_add(r, t + 0.005, 0.01);
+	for (int i = 100; i < r->seconds * 100; i++)
+		exact_add(r, i / 100.0 + 0.005, 0.01);
 	for (int i = 0; i < STREAMS_MAX; i++)
 		if (r->weighed[i])
 			r->exact[i] /= r->weighed[i];
@@ -420,7 +420,7 @@ static void scenario_run(const struct scenario *scenario, const struct setting *
 {
 	static struct run r;
 	struct figures f[16], sum = {.filled = 1};
-	double got[16], recovery[16];
+	double got[16] = {0}, recovery[16] = {0};
 
 	for (int i = 0; i < seeds; i++) {
 		memset(&r, 0, sizeof(r));

@@ -173,9 +173,8 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 		assert_int_equal(policy_append(&copy, rule), 0);
 	assert_int_equal(
 		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &errors), 0);
-	assert_int_equal(whole.header.uses & ~maps->header.uses &
-				 ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6),
-			 0);
+	assert_int_equal(
+		whole.header.uses & ~maps->header.uses & ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6), 0);
 	if (!(whole.header.uses & RL_USE_REFUSALS6) && whole.header.uses & RL_USE_REFUSALS4)
 		assert_int_equal(maps->header.uses & RL_USE_REFUSALS6, 0);
 	if (whole.header.uses & RL_USE_SOURCE_BANS)

@@ -10,8 +10,8 @@
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
-#define ETHERNET_MAX 22 /* header with two VLAN tags */
-#define RULES_MAX 131072u /* most rules with matches or limits that an instance can have */
+#define ETHERNET_MAX 22      /* header with two VLAN tags */
+#define RULES_MAX    131072u /* most rules with matches or limits that an instance can have */
 
 /* A policy as the maps hold it. */
 struct compiled_prefix {

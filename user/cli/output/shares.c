@@ -61,19 +61,23 @@ static void part_cell(struct table *table, uint64_t part, uint64_t all)
 static const char *const senders[RL_SHARE_COUNTS] = {"established", "known", "strangers",
 						     "all, while not short"};
 
+static const char *passing_word(const struct rule *rule)
+{
+	return rule->limit.over == RL_OVER_SHADOW ? "within" : "passed";
+}
+
 static void counts_print(const struct rule *rule, const struct share_counts *now)
 {
 	struct table table = {.columns = 4, .right = 7};
 
-	table_row(&table, share_unit(rule),
-		  rule->limit.over == RL_OVER_SHADOW ? "within" : "passed", "", "senders", NULL);
-	for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
-		if (!now->arrived[class])
+	table_row(&table, share_unit(rule), passing_word(rule), "", "senders", NULL);
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		if (!now->arrived[i])
 			continue;
-		table_number(&table, now->arrived[class]);
-		table_number(&table, now->passed[class]);
-		part_cell(&table, now->passed[class], now->arrived[class]);
-		table_cell(&table, senders[class]);
+		table_number(&table, now->arrived[i]);
+		table_number(&table, now->passed[i]);
+		part_cell(&table, now->passed[i], now->arrived[i]);
+		table_cell(&table, senders[i]);
 	}
 	table_print(&table);
 }
@@ -84,21 +88,19 @@ static void rates_print(const struct rule *rule, const struct share_counts *now,
 	static const struct column_drop drops[] = {{1u << 0 | 1u << 2, REST_LEAST}, {0, 0}};
 	struct table table = {.columns = 6, .right = 31, .drops = drops};
 
-	table_row(&table, share_unit(rule), "/s",
-		  rule->limit.over == RL_OVER_SHADOW ? "within" : "passed", "/s", "", "senders",
-		  NULL);
-	for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
-		uint64_t arrived = grown(now->arrived[class], before->arrived[class]);
-		uint64_t passed = grown(now->passed[class], before->passed[class]);
+	table_row(&table, share_unit(rule), "/s", passing_word(rule), "/s", "", "senders", NULL);
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		uint64_t arrived = grown(now->arrived[i], before->arrived[i]);
+		uint64_t passed = grown(now->passed[i], before->passed[i]);
 
-		if (!now->arrived[class])
+		if (!now->arrived[i])
 			continue;
-		table_number(&table, now->arrived[class]);
+		table_number(&table, now->arrived[i]);
 		rate_cell(&table, arrived, elapsed_ns);
-		table_number(&table, now->passed[class]);
+		table_number(&table, now->passed[i]);
 		rate_cell(&table, passed, elapsed_ns);
 		part_cell(&table, passed, arrived);
-		table_cell(&table, senders[class]);
+		table_cell(&table, senders[i]);
 	}
 	table_print(&table);
 }
@@ -111,8 +113,8 @@ void share_print(const struct rule *rule, const struct policy_context *ctx,
 	char words[RULE_TEXT_MAX];
 	uint64_t all = 0;
 
-	for (int class = 0; class < RL_SHARE_COUNTS; class ++)
-		all += now->arrived[class];
+	for (int i = 0; i < RL_SHARE_COUNTS; i++)
+		all += now->arrived[i];
 	if (!all)
 		return;
 	rule_format(words, rule, ctx);

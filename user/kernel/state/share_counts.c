@@ -82,7 +82,7 @@ static int counts_read(const struct instance *instance, uint32_t number, struct 
 	if (ret)
 		return ret;
 	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
-		for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
+		for (int i = 0; i < RL_SHARE_COUNTS; i++) {
 			out->arrived[class] += counts[cpu].arrived[class];
 			out->passed[class] += counts[cpu].passed[class];
 		}
@@ -213,7 +213,7 @@ static void number_begin(const struct instance *instance, struct rl_share *share
 
 int share_counts_begin(const struct instance *instance, const struct compiled *compiled)
 {
-	struct share_maps maps;
+	struct share_maps maps = {0};
 	int ret;
 
 	if (!(compiled->header.uses & RL_USE_PARTS))
@@ -240,15 +240,15 @@ static void state_restart(const struct instance *instance, const struct rl_share
 {
 	*share = (struct rl_share){.limit_id = 0};
 	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
-		for (int class = 0; class < RL_SHARE_COUNTS; class ++) {
-			share->arrived[class] += counts[cpu].arrived[class];
-			share->admitted[class] += counts[cpu].admitted[class];
+		for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+			share->arrived[i] += counts[cpu].arrived[i];
+			share->admitted[i] += counts[cpu].admitted[i];
 		}
 }
 
 int share_states_restart(const struct instance *instance)
 {
-	struct share_maps maps;
+	struct share_maps maps = {0};
 	int ret = share_maps_open(instance, &maps);
 
 	if (ret)
