@@ -380,7 +380,7 @@ struct figures {
 static void run_figures(struct run *r, struct figures *f)
 {
 	for (int i = 0; i < STREAMS_MAX; i++) {
-		double part[GOOD_MAX];
+		double part[GOOD_MAX] = {0};
 		uint32_t count = 0;
 
 		for (int k = 0; k < GOOD_MAX; k++)

@@ -289,10 +289,10 @@ static void share_sample(struct page *page, const struct scraped *scraped, size_
 	const struct share_counts *counts = scraped->stats.shares;
 	const size_t step = sizeof(counts->arrived[0]);
 
-	for (int class = 0; counts && counts[i].has_classes && class < RL_SHARE_COUNTS; class ++) {
+	for (int of = 0; counts && counts[i].has_classes && of < RL_SHARE_COUNTS; of++) {
 		rule_label(page, scraped, i);
-		sample_label(page, "class", share_class_names[class]);
-		sample_end(page, number_at(&counts[i], page->metric->field + class * step));
+		sample_label(page, "class", share_class_names[of]);
+		sample_end(page, number_at(&counts[i], page->metric->field + of * step));
 	}
 }
 

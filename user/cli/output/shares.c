@@ -70,7 +70,7 @@ static void counts_print(const struct rule *rule, const struct share_counts *now
 {
 	struct table table = {.columns = 4, .right = 7};
 
-	table_row(&table, share_unit(rule), passing_word(rule), "", "senders", NULL);
+	table_row(&table, share_unit(rule), passing_word(rule), "", "senders", (char *)NULL);
 	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
 		if (!now->arrived[i])
 			continue;
@@ -88,7 +88,8 @@ static void rates_print(const struct rule *rule, const struct share_counts *now,
 	static const struct column_drop drops[] = {{1u << 0 | 1u << 2, REST_LEAST}, {0, 0}};
 	struct table table = {.columns = 6, .right = 31, .drops = drops};
 
-	table_row(&table, share_unit(rule), "/s", passing_word(rule), "/s", "", "senders", NULL);
+	table_row(&table, share_unit(rule), "/s", passing_word(rule), "/s", "", "senders",
+		  (char *)NULL);
 	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
 		uint64_t arrived = grown(now->arrived[i], before->arrived[i]);
 		uint64_t passed = grown(now->passed[i], before->passed[i]);

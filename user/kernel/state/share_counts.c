@@ -83,8 +83,8 @@ static int counts_read(const struct instance *instance, uint32_t number, struct 
 		return ret;
 	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
 		for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-			out->arrived[class] += counts[cpu].arrived[class];
-			out->passed[class] += counts[cpu].passed[class];
+			out->arrived[i] += counts[cpu].arrived[i];
+			out->passed[i] += counts[cpu].passed[i];
 		}
 	free(value);
 	return 0;
@@ -102,9 +102,9 @@ static void state_note(const struct rl_share *share, uint64_t now_ns, struct sha
 {
 	out->busy_ns = share->busy_ns;
 	out->is_short = share->busy_ns > now_ns;
-	for (int class = 0; class < RL_SHARE_CLASSES; class ++) {
-		out->room[class] = per_second(share, share->part[class].room);
-		out->pace[class] = per_second(share, share->part[class].pace);
+	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+		out->room[i] = per_second(share, share->part[i].room);
+		out->pace[i] = per_second(share, share->part[i].pace);
 	}
 }
 
