@@ -178,20 +178,18 @@ static void *map_whole(const struct instance *instance, enum policy_map map, siz
 	return at;
 }
 
-static int share_maps_open(const struct instance *instance, struct share_maps *out)
+/* False: errno. */
+static bool share_maps_open(const struct instance *instance, struct share_maps *out)
 {
-	int ret;
-
 	out->counts_size = RL_SHARES_MAX * counts_size(instance);
 	out->shares = map_whole(instance, POLICY_MAP_shares, sizeof(*out->shares));
 	if (out->shares == MAP_FAILED)
-		return -errno;
+		return false;
 	out->counts = map_whole(instance, POLICY_MAP_share_counts, out->counts_size);
 	if (out->counts != MAP_FAILED)
-		return 0;
-	ret = -errno;
+		return true;
 	munmap(out->shares, sizeof(*out->shares));
-	return ret;
+	return false;
 }
 
 static void share_maps_close(struct share_maps *maps)
@@ -213,14 +211,12 @@ static void number_begin(const struct instance *instance, struct rl_share *share
 
 int share_counts_begin(const struct instance *instance, const struct compiled *compiled)
 {
-	struct share_maps maps = {0};
-	int ret;
+	struct share_maps maps;
 
 	if (!(compiled->header.uses & RL_USE_PARTS))
 		return 0;
-	ret = share_maps_open(instance, &maps);
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
+	if (!share_maps_open(instance, &maps))
+		return errno == ENOENT ? 0 : -errno;
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];
 		uint32_t number = rule->parts.index % RL_SHARES_MAX;
@@ -248,11 +244,10 @@ static void state_restart(const struct instance *instance, const struct rl_share
 
 int share_states_restart(const struct instance *instance)
 {
-	struct share_maps maps = {0};
-	int ret = share_maps_open(instance, &maps);
+	struct share_maps maps;
 
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
+	if (!share_maps_open(instance, &maps))
+		return errno == ENOENT ? 0 : -errno;
 	for (uint32_t i = 0; i < RL_SHARES_MAX; i++)
 		state_restart(instance, &maps.counts[i * instance->info.possible_cpus],
 			      &maps.shares->share[i]);
