@@ -25,6 +25,8 @@ struct policy_file;
 	  "device, list, pattern or all; optional if only one")                                    \
 	X(HOOK, "hook", 0, "xdp|ingress|egress",                                                   \
 	  "hook of the device; default xdp, or the only one")                                      \
+	X(DIRECTION, "direction", 0, "from|to",                                                    \
+	  "packets from the other side of the device (--hook xdp), or to it (egress)")             \
 	X(JSON, "json", 'j', NULL, "print one JSON document")                                      \
 	X(NETNS, "netns", 'n', "NAME", "use this network namespace")                               \
 	X(BPFFS, "bpffs", 0, "DIR", "bpffs of the pins; default " BPFFS_DEFAULT)                   \
@@ -109,7 +111,8 @@ static inline bool option_in(option_bits options, int option)
 #define OPTIONS_COMMON                                                                  \
 	(OPTION_BIT(JSON) | OPTION_BIT(NETNS) | OPTION_BIT(BPFFS) | OPTION_BIT(QUIET) | \
 	 OPTION_BIT(VERBOSE) | OPTION_BIT(VERSION) | OPTION_BIT(HELP))
-#define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK))
+#define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK) | \
+			  OPTION_BIT(DIRECTION))
 
 /* A change of several instances runs twice on each of them. */
 enum phase {

@@ -21,6 +21,7 @@
 #include "cli/policy/replaced.h"
 #include "compile/compile.h"
 #include "compile/numbers.h"
+#include "kernel/attach/hook_names.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
@@ -200,6 +201,18 @@ static void added_note(const struct session *session, const struct rule *rule)
 	policy_clear(&beside);
 }
 
+/* Some of several instances may be where packets leave. */
+static void receiver_note(const struct session *session, const struct rule *words)
+{
+	char prefix[PREFIX_TEXT_MAX];
+
+	if (!session->ctx.by_dest || words->kind != PREFIX_ADDR)
+		return;
+	rule_prefix_print(prefix, words);
+	note("%s: at %s the rule holds what %s receives: `dest`; where packets come in, what it sends",
+	     session->instance.device, hook_name(session->instance.info.hook), prefix);
+}
+
 struct change {
 	rule_change_fn make;
 	bool selects; /* the words are a selector */
@@ -228,6 +241,8 @@ static int change_once(const struct command *command, struct change *change)
 		rc = instance_prefix_write(&session.instance, &words, &session.policy);
 	if (!rc && !change->selects && command->phase != PHASE_CHECK)
 		added_note(&session, &words);
+	if (!rc && !change->selects && command->phase == PHASE_CHANGE)
+		receiver_note(&session, &words);
 	session_close(&session);
 	return rc == CHANGE_NONE ? 0 : rc;
 }

@@ -198,6 +198,17 @@ static int local_add(struct command *command, const char *argument)
 	return 0;
 }
 
+/* The other side is a container's or a virtual machine's, or the network. */
+static int direction_set(struct command *command, int to)
+{
+	if (option_given(command, OPTION_HOOK))
+		return wrong("--direction and --hook exclude each other: leave one out");
+	command->choices[OPTION_HOOK] = to ? RL_HOOK_EGRESS : RL_HOOK_XDP;
+	command->arguments[OPTION_HOOK] = command->arguments[OPTION_DIRECTION];
+	command->hooks = 1u << command->choices[OPTION_HOOK];
+	return 0;
+}
+
 static int option_set(struct command *command, int option, const char *argument)
 {
 	const struct option_row *row = &option_rows[option];
@@ -209,6 +220,8 @@ static int option_set(struct command *command, int option, const char *argument)
 		return local_add(command, argument);
 	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
 		return wrong("--%s given twice: leave one out", row->name);
+	if (option == OPTION_HOOK && command->arguments[OPTION_DIRECTION])
+		return wrong("--direction and --hook exclude each other: leave one out");
 	command->arguments[option] = argument;
 	if (!row->argument || !strchr(row->argument, '|'))
 		return 0;
@@ -218,7 +231,7 @@ static int option_set(struct command *command, int option, const char *argument)
 	command->choices[option] = choice;
 	if (option == OPTION_HOOK)
 		command->hooks |= 1u << choice;
-	return 0;
+	return option == OPTION_DIRECTION ? direction_set(command, choice) : 0;
 }
 
 static void globals_set(struct command *command)

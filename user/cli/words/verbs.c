@@ -45,15 +45,17 @@ const struct verb all_verbs[] = {
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(BANS) | OPTION_BIT(LOG_DEPTH) |
 			   OPTION_BIT(STATE) | OPTION_BIT(CHALLENGE_RATE) | OPTION_BIT(FQ) |
 			   OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(LAST) |
-			   OPTION_BIT(REPLACE) | OPTION_BIT(TRY),
+			   OPTION_BIT(REPLACE) | OPTION_BIT(TRY) | OPTION_BIT(FOLLOW),
 		.device = DEVICE_MUST,
 		.hooks = true,
+		.many = true,
 		.needs = PRIVILEGES_LOAD,
 		.uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.texts = {{OPTION_HOOK, "hook, default xdp; may be given several times", NULL},
 			  {OPTION_BY, "address to match; default source, egress: dest",
 			   "source|dest"},
 			  {OPTION_TRY, "detach again unless confirmed within this time", NULL},
+			  {OPTION_FOLLOW, "go on and attach to devices that come", NULL},
 			  {OPTION_YES, "do not ask about a policy that may lock you out", NULL}},
 	},
 	{
