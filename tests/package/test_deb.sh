@@ -33,7 +33,7 @@ test_install() {
 
 # An error in a unit's words, a command that is not there.
 test_verify() {
-	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
+	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service 'rlctl-auto@veth\x2a.service' \
 		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
 		rlctl-events@veth0.service rlctl-events.service rlctl-sets.timer rlctl-boot.service
 }
@@ -42,6 +42,7 @@ test_verify() {
 test_security() {
 	in_root systemd-analyze security --offline=true --threshold=26 rlctl@veth0.service &&
 		in_root systemd-analyze security --offline=true --threshold=26 rlctl-egress@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=26 'rlctl-auto@veth\x2a.service' &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&

@@ -22,9 +22,12 @@ static _Thread_local struct {
 	struct kept *items;
 } held;
 
-void message_sink_set(const struct message_sink *sink)
+const struct message_sink *message_sink_set(const struct message_sink *sink)
 {
+	const struct message_sink *former = the_sink;
+
 	the_sink = sink;
+	return former;
 }
 
 void message_hold(void)

@@ -26,8 +26,8 @@ struct message_sink {
 	void (*progress)(uint64_t done, const char *noun, int permille);
 };
 
-/* The sink must stay valid; NULL removes it. */
-void message_sink_set(const struct message_sink *sink);
+/* The sink must stay valid; NULL removes it. Returns the former one. */
+const struct message_sink *message_sink_set(const struct message_sink *sink);
 
 /* An error, one line without newline. Returns -1, for `return fail(...)`. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

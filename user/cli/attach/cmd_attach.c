@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl attach: checks the command line and the policy before it touches the device. The exception
- * is `over mark` with --mode auto: whether it is allowed depends on the mode that attach ends up
- * with.
- */
+/* rlctl attach: its options, and what it does where an instance is attached already. */
 
 #include <errno.h>
 #include <grp.h>
@@ -11,28 +8,19 @@
 
 #include "base/message.h"
 #include "base/units.h"
+#include "cli/attach/devices.h"
+#include "cli/attach/plan.h"
 #include "cli/cmd.h"
-#include "cli/guard/guard.h"
-#include "cli/guard/surroundings.h"
 #include "cli/policy/save_file.h"
-#include "cli/sets/set_each.h"
 #include "kernel/attach/attach.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
-#include "kernel/device/device.h"
 #include "kernel/instance/group.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "policy/policy.h"
 
-/* Why a plan fails: the policy cannot come into force. -1: any other reason. */
-#define POLICY_REFUSED     (-2)
-
 #define CHALLENGE_RATE_MAX 100000000u
-
-/* --by source|dest */
-enum { BY_DEST = 1 };
 
 _Static_assert(ATTACH_AUTO == 0 && ATTACH_NATIVE == 1 && ATTACH_GENERIC == 2, "--mode");
 _Static_assert(RL_TABLE_HOT == 0 && RL_TABLE_LRU == 1 && RL_TABLE_CPU == 2, "--table");
@@ -128,145 +116,17 @@ static int try_check(const struct command *command, unsigned int hooks)
 	return try_get(command, &duration_ns);
 }
 
-/* ---- one instance for each hook */
-
-struct plan {
-	struct target target;
-	struct attach_options options;
-	struct policy_context ctx;
-	const struct policy_file *file; /* NULL: no policy */
-	struct policy policy;
-	uint64_t try_ns; /* 0: no trial */
-	bool wanted;
-};
-
-static int policy_guard(const struct command *command, const struct plan *plan)
-{
-	struct guard guard;
-	int rc;
-
-	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
-	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
-			    &plan->policy, NULL);
-	if (rc == GUARD_ASKS)
-		rc = guard_ask(&guard);
-	guard_clear(&guard);
-	return rc;
-}
-
-static int plan_make(const struct command *command, const struct attach_options *options,
-		     enum rl_hook hook, const struct policy_file *file, struct plan *out)
-{
-	out->target = command->target;
-	out->target.hook = hook;
-	out->options = *options;
-	out->options.by_dest = option_given(command, OPTION_BY)
-				       ? command->choices[OPTION_BY] == BY_DEST
-				       : hook == RL_HOOK_EGRESS;
-	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
-	out->file = file;
-	out->wanted = true;
-	if (try_get(command, &out->try_ns))
-		return EXIT_USAGE;
-	if (attach_mode_choose(&out->target, &out->options.mode) ||
-	    device_context(&out->target, out->options.by_dest, &out->ctx))
-		return -1;
-	out->ctx.may_be_tc = out->options.mode == ATTACH_AUTO;
-	out->ctx.generic = out->options.mode == ATTACH_GENERIC;
-	if (file && (policy_file_parse(file, &out->ctx, &out->policy) ||
-		     policy_file_check(file, &out->ctx, out->options.prefixes, out->options.rules,
-				       &out->policy)))
-		return POLICY_REFUSED;
-	return policy_guard(command, out);
-}
-
-static int plan_run(struct plan *plan)
-{
-	if (plan->try_ns)
-		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
-				   plan->try_ns);
-	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
-}
-
-/* An operator would otherwise find that out from doctor, or too late. */
-static void attached_note(const struct plan *plan)
-{
-	struct instance instance;
-
-	if (instance_open(&plan->target, false, &instance))
-		return;
-	surroundings_note(instance.device, &instance.info, &plan->policy);
-	if (!plan->file)
-		note("%s: no rules yet, so every packet passes: `rlctl rule add` or `rlctl apply` "
-		     "brings some",
-		     instance.device);
-	instance_close(&instance);
-}
-
-static int plan_attach(struct plan *plan)
-{
-	int rc = plan_run(plan);
-
-	if (rc == ATTACH_FALLS_BACK) {
-		plan->options.mode = ATTACH_TC;
-		plan->ctx.tc = true;
-		/* In mode tc the default burst is larger, because packets may be merged. */
-		policy_clear(&plan->policy);
-		rc = plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy)
-				: 0;
-		rc = rc ? rc : plan_run(plan);
-	}
-	if (!rc && plan->policy.set_count && !plan->try_ns)
-		sets_load_new(&plan->target);
-	if (!rc)
-		attached_note(plan);
-	return rc;
-}
-
-/* Attaches all of them or none. */
-static int plans_attach(struct plan *plans)
-{
-	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
-		struct plan *plan = &plans[hook];
-
-		if (!plan->wanted)
-			continue;
-		if (!plan_attach(plan))
-			continue;
-		while (--hook >= RL_HOOK_XDP)
-			if (plans[hook].wanted)
-				instance_detach(&plans[hook].target);
-		return POLICY_REFUSED; /* by the kernel, or it takes no program here */
-	}
-	return 0;
-}
-
-/* Prints the warnings once, also for several hooks. */
-static void plans_warn(const struct plan *plans, const struct policy_file *file)
-{
-	int hook = RL_HOOK_XDP;
-
-	while (hook < RL_HOOK_EGRESS && !plans[hook].wanted)
-		hook++;
-	if (file)
-		policy_warnings_note(&file->source, &plans[hook].policy, &plans[hook].ctx);
-}
-
 static int hooks_attach(const struct command *command, const struct attach_options *options,
 			unsigned int hooks, const struct policy_file *file)
 {
-	struct plan plans[RL_HOOK_EGRESS + 1] = {0};
-	int rc = 0;
+	struct plan plans[HOOKS] = {0};
+	int rc = plans_make(command, options, hooks, file, plans);
 
-	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
-		if (hooks & 1u << hook)
-			rc = plan_make(command, options, hook, file, &plans[hook]);
 	if (!rc) {
-		plans_warn(plans, file);
+		plans_warn(plans);
 		rc = plans_attach(plans);
 	}
-	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
-		policy_clear(&plans[hook].policy);
+	plans_clear(plans);
 	return rc;
 }
 
@@ -374,9 +234,11 @@ static int last_attach(const struct command *command, const struct attach_option
 	return -1;
 }
 
+/* ---- the devices */
+
 /* file: NULL if there is none, or if it cannot be read. */
-static int policy_attach(const struct command *command, const struct attach_options *options,
-			 unsigned int hooks, const struct policy_file *file)
+static int one_attach(const struct command *command, const struct attach_options *options,
+		      unsigned int hooks, const struct policy_file *file)
 {
 	bool unread = option_given(command, OPTION_POLICY) && !file;
 	int rc = 0;
@@ -394,13 +256,82 @@ static int policy_attach(const struct command *command, const struct attach_opti
 	return rc;
 }
 
+/* Options that need one device. */
+static int many_check(const struct command *command)
+{
+	const char *words = command->target.device;
+
+	if (option_given(command, OPTION_FOLLOW) && option_given(command, OPTION_REPLACE))
+		return wrong("attach: --follow and --replace exclude each other: leave one out");
+	if (option_given(command, OPTION_FOLLOW) && option_given(command, OPTION_TRY))
+		return wrong("attach: --follow and --try exclude each other: leave one out");
+	if (option_given(command, OPTION_TRY))
+		return wrong("attach: --try takes only one device, not '%s': try the policy on one "
+			     "of them, then attach the others without --try",
+			     words);
+	if (option_given(command, OPTION_LAST))
+		return wrong("attach: --last takes only one device, not '%s': leave it out", words);
+	return 0;
+}
+
+/* Where an instance is attached already, --or-apply applies the policy. */
+static int many_apply(const struct command *command, const struct attach_options *options,
+		      const struct policy_file *file, struct device_choices *choices)
+{
+	struct command one = *command;
+	size_t kept = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < choices->count; i++) {
+		struct device_choice choice = choices->items[i];
+
+		one.target.device = choice.name;
+		rc = found_apply(&one, options, file, &choice.hooks);
+		if (choice.hooks)
+			choices->items[kept++] = choice;
+	}
+	choices->count = kept;
+	return rc;
+}
+
+static int many_attach(const struct command *command, const struct attach_options *options,
+		       unsigned int hooks, const struct policy_file *file)
+{
+	struct device_choices choices;
+	int rc;
+
+	if (option_given(command, OPTION_POLICY) && !file)
+		return -1;
+	rc = devices_choose(command, hooks, &choices);
+	if (!rc && option_given(command, OPTION_OR_APPLY))
+		rc = many_apply(command, options, file, &choices);
+	if (!rc && choices.attached)
+		note("%s: %zu of the devices attached already, and left so: `rlctl apply -i` changes "
+		     "their policy",
+		     command->target.device, choices.attached);
+	if (!rc && choices.count)
+		rc = devices_attach(command, options, &choices, file,
+				    option_given(command, OPTION_FOLLOW));
+	devices_clear(&choices);
+	return rc;
+}
+
+static int replace_one(const struct command *one, void *arg)
+{
+	struct command command = *one;
+
+	command.hooks = 1u << one->target.hook;
+	return one->phase == PHASE_CHECK ? 0 : attach_replace(&command, arg);
+}
+
 int cmd_attach(const struct command *command)
 {
 	unsigned int hooks = command->hooks ? command->hooks : 1u << RL_HOOK_XDP;
 	const char *path = command->arguments[OPTION_POLICY];
 	struct attach_options options = {0};
+	bool follow = option_given(command, OPTION_FOLLOW);
+	bool many = follow || devices_are_many(command), read;
 	struct policy_file file;
-	bool read;
 	int rc = options_get(command, &options);
 
 	if (!rc)
@@ -409,13 +340,21 @@ int cmd_attach(const struct command *command)
 		rc = try_check(command, hooks);
 	if (!rc)
 		rc = last_check(command);
+	if (!rc && many)
+		rc = many_check(command);
 	if (!rc && option_given(command, OPTION_REPLACE))
-		return attach_replace(command, &options);
+		return many ? targets_change(command, replace_one, &options)
+			    : attach_replace(command, &options);
 	if (rc)
 		return rc;
 	read = path && !policy_file_read(path, &file);
-	rc = policy_attach(command, &options, hooks, read ? &file : NULL);
+	if (many)
+		rc = many_attach(command, &options, hooks, read ? &file : NULL);
+	else
+		rc = one_attach(command, &options, hooks, read ? &file : NULL);
 	if (read)
 		policy_file_clear(&file);
+	if (follow && rc != EXIT_USAGE && (read || !path))
+		rc = devices_follow(command, &options, hooks);
 	return rc;
 }

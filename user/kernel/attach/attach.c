@@ -86,7 +86,7 @@ static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 
 /* The tick length is the resolution of the coarse clock, which advances with jiffies. An edge is
  * seen late, never early, so the smallest offset is the most accurate. */
-static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
+static int ticks_measure(uint64_t *tick_ns, uint64_t *base_ns)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
 	uint64_t gap_ns = EDGE_GAP_NS;
@@ -108,6 +108,19 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 			*base_ns = base;
 	}
 	probe_bpf__destroy(probe);
+	return ret;
+}
+
+/* Measured once by a process that attaches to many devices, and by those that it forks. */
+static int ticks_read(struct rl_instance *info)
+{
+	static uint64_t tick_ns, base_ns;
+	int ret = tick_ns ? 0 : ticks_measure(&tick_ns, &base_ns);
+
+	if (ret)
+		tick_ns = 0;
+	info->tick_ns = tick_ns;
+	info->tick_base_ns = base_ns;
 	return ret;
 }
 
@@ -177,7 +190,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 		ret = fq_prepare(target->device, out);
 	if (ret)
 		return ret;
-	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
+	ret = ticks_read(out);
 	return ret ? report_load_failure(target->device, out, LOAD_STAGE_PROGRAM, ret) : 0;
 }
 
@@ -283,6 +296,7 @@ static int instance_put(const char *root, const struct attach_point *point,
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text)
 {
+	static bool swept; /* once for all devices of a command */
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	struct attach_point point = {.path = path, .device = target->device, .hook = target->hook};
 	struct rl_instance info;
@@ -292,7 +306,11 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		ret = pins_path(root, target->device, target->hook, path);
 	if (ret)
 		return ret;
-	pins_gc(root);
+	if (!swept) {
+		pins_gc(root);
+		gone_devices_clear(root);
+	}
+	swept = true;
 	hooks_clear(root, target->device, target->hook);
 	lock = pins_lock(path, true);
 	if (lock < 0) {

@@ -269,21 +269,25 @@ static int report_taken(const char *path, const char *device, int ifindex, int e
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode)
 {
+	static bool without; /* libxdp found that this kernel takes no dispatcher */
+	const struct device_program none = {.mode = info->mode};
 	bool generic = info->mode == RL_MODE_GENERIC;
-	int ret = xdp_attach_mode(path, info, info->ifindex,
-				  generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
+	int ret = without ? lone_put(path, info, info->ifindex, &none)
+			  : xdp_attach_mode(path, info, info->ifindex,
+					    generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
 	int refused = ret ? program_load_check(path, info) : 0, tried = ret;
 
 	if (refused)
 		return report_program_refused_at(path, device, info, refused);
 	if (may_stand_alone(info, tried)) {
-		ret = lone_put(path, info, info->ifindex,
-			       &(struct device_program){.mode = info->mode});
+		ret = lone_put(path, info, info->ifindex, &none);
 		if (tried == -EINVAL && (ret == -EBUSY || ret == -EEXIST))
 			return report_not_alone(device);
 	}
-	if (!ret && !has_dispatcher((int)info->ifindex))
+	if (!ret && !has_dispatcher((int)info->ifindex)) {
 		alone_note(device, tried);
+		without |= !tried;
+	}
 	if (!ret && generic)
 		note("%s: generic mode counts merged packets as one (merged by GRO below a bridge "
 		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "

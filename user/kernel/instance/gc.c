@@ -25,6 +25,7 @@
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/stale_dispatchers.h"
 #include "kernel/attach/tcx.h"
+#include "kernel/device/device.h"
 #include "kernel/instance/bpffs.h"
 #include "kernel/instance/find.h"
 #include "kernel/instance/group.h"
@@ -201,6 +202,27 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 		if (hook != (int)except && !pins_path(root, device, hook, path) &&
 		    !instance_is_attached(path, device, hook))
 			detached_clear(root, path, device, hook);
+}
+
+bool gone_devices_clear(const char *root)
+{
+	struct liveness liveness = {0};
+	struct pinned at;
+	bool left = false;
+	DIR *dir;
+
+	if (pins_dir_open(root, &dir))
+		return false;
+	while (pins_next(dir, root, &at)) {
+		if (device_index(at.device) != -ENODEV)
+			continue;
+		if (is_unused(&liveness, at.path))
+			detached_clear(root, at.path, at.device, at.hook);
+		left |= !access(at.path, F_OK);
+	}
+	closedir(dir);
+	liveness_close(&liveness);
+	return left;
 }
 
 /* ---- for doctor */

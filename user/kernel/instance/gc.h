@@ -27,3 +27,8 @@ int instance_clean(const char *root, const char *path, const char *device);
 /* Removes the pins of detached instances at all hooks of the device but one. Call with no lock
  * held, as an attach or a detach may be in progress. Silent. */
 void hooks_clear(const char *root, const char *device, enum rl_hook except);
+
+/* Removes the pins of detached instances whose devices are gone. `root` as pins_root_follow() set
+ * it; call with no lock held. True: some are left, as their programs are in use, perhaps in another
+ * namespace, or are being unloaded. Silent. */
+bool gone_devices_clear(const char *root);

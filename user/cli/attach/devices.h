@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* rlctl attach to the devices that `all`, a list or a pattern selects. */
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/cmd.h"
+#include "kernel/attach/attach.h"
+
+/* One device, and the hooks (bits) to attach to. */
+struct device_choice {
+	char name[IF_NAMESIZE];
+	unsigned int hooks;
+	bool attached; /* by devices_attach() */
+};
+
+struct device_choices {
+	struct device_choice *items;
+	size_t count;
+	size_t attached; /* devices that a pattern selects and that have instances at all hooks */
+};
+
+/* Does the command select several devices, and is it not the name of one? */
+bool devices_are_many(const struct command *command);
+
+/* The devices selected, without those hooks of a pattern's devices where an instance is attached.
+ * A name of a list must be there, and a pattern or `all` must match a device other than lo. 0 or
+ * -1; reports. */
+int devices_choose(const struct command *command, unsigned int hooks, struct device_choices *out);
+void devices_clear(struct device_choices *choices);
+
+/* Attaches to all of them, several at a time, and notes how many and the memory of one. If one
+ * fails: to none, or with `keep` to the others. 0, -1, EXIT_USAGE or POLICY_REFUSED. */
+int devices_attach(const struct command *command, const struct attach_options *options,
+		   struct device_choices *choices, const struct policy_file *file, bool keep);
+
+/* attach --follow: attaches to the devices that are selected, and to each that comes, until a
+ * signal ends it. Reads the policy anew for each. 0 or -1. */
+int devices_follow(const struct command *command, const struct attach_options *options,
+		   unsigned int hooks);

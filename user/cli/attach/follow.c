@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl attach --follow: attaches to devices as they come. All devices are listed after each change
+ * of one, so that no lost notification leaves one out. */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "base/signals.h"
+#include "cli/attach/devices.h"
+#include "cli/output/output.h"
+#include "kernel/device/device.h"
+#include "kernel/device/links.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/gc.h"
+#include "kernel/instance/selection.h"
+
+#define TRIES    3 /* of a device that cannot be attached to, at its first changes */
+#define SWEEPS   5 /* for the pins of a device that is gone, while its program is being unloaded */
+#define SWEEP_MS 1000
+
+/* A device that was there when they were listed last. */
+struct known {
+	char name[IF_NAMESIZE];
+	int ifindex;
+	int tries; /* left; 0: no more */
+	bool there;
+};
+
+struct follower {
+	const struct command *command;
+	const struct attach_options *options;
+	unsigned int hooks;
+	struct known *known;
+	size_t count;
+	int sweeps; /* left */
+};
+
+static struct known *known_find(struct follower *f, const char *name, int ifindex)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->known[i].ifindex == ifindex && !strcmp(f->known[i].name, name))
+			return &f->known[i];
+	return NULL;
+}
+
+static int device_see(const char *name, void *arg)
+{
+	struct follower *f = arg;
+	int ifindex = device_index(name);
+	struct known *known = known_find(f, name, ifindex);
+
+	if (ifindex < 0 || !selection_matches(f->command->target.device, name))
+		return 0;
+	if (!known) {
+		f->known = reallocarray(f->known, f->count + 1, sizeof(*f->known));
+		if (!f->known)
+			out_of_memory();
+		known = &f->known[f->count++];
+		*known = (struct known){.ifindex = ifindex, .tries = TRIES};
+		memcpy(known->name, name, strlen(name)); /* it is a device's */
+		f->sweeps = SWEEPS; /* one that was moved away may be gone by now */
+	}
+	known->there = true;
+	return 0;
+}
+
+/* Forgets devices that are gone; was one? */
+static bool gone_forget(struct follower *f)
+{
+	size_t kept = 0, count = f->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (f->known[i].there)
+			f->known[kept++] = f->known[i];
+	f->count = kept;
+	return kept < count;
+}
+
+static void pins_sweep(struct follower *f)
+{
+	char root[INSTANCE_PATH_MAX];
+
+	f->sweeps--;
+	if (pins_root_follow(f->command->target.bpffs, false, root) || !gone_devices_clear(root))
+		f->sweeps = 0;
+}
+
+static void devices_list(struct follower *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		f->known[i].there = false;
+	device_for_each(device_see, f);
+	if (gone_forget(f))
+		f->sweeps = SWEEPS;
+	if (f->sweeps)
+		pins_sweep(f);
+}
+
+/* Those that are new, or that failed and have tries left. */
+static void choices_take(struct follower *f, struct device_choices *all, struct device_choices *out)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct known *known =
+			known_find(f, all->items[i].name, device_index(all->items[i].name));
+
+		if (!known || !known->tries)
+			continue;
+		known->tries--;
+		all->items[out->count++] = all->items[i];
+	}
+	out->items = all->items;
+}
+
+/* A device is left alone once it was attached to: an operator may have detached it since. */
+static void done_mark(struct follower *f, const struct device_choices *choices)
+{
+	for (size_t i = 0; i < choices->count; i++) {
+		const struct device_choice *choice = &choices->items[i];
+		struct known *known = known_find(f, choice->name, device_index(choice->name));
+
+		if (known && choice->attached)
+			known->tries = 0;
+	}
+}
+
+/* Those that were attached to before. */
+static void others_mark(struct follower *f, const struct device_choices *choices)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		size_t at = 0;
+
+		while (at < choices->count && strcmp(choices->items[at].name, f->known[i].name))
+			at++;
+		if (at == choices->count)
+			f->known[i].tries = 0;
+	}
+}
+
+static bool is_wanted(const struct follower *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->known[i].tries)
+			return true;
+	return false;
+}
+
+static void new_attach(struct follower *f)
+{
+	const char *path = f->command->arguments[OPTION_POLICY];
+	struct device_choices all = {0}, wanted = {0};
+	struct policy_file file = {0};
+
+	if (!is_wanted(f) || (path && policy_file_read(path, &file)))
+		return;
+	if (!devices_choose(f->command, f->hooks, &all)) {
+		others_mark(f, &all);
+		choices_take(f, &all, &wanted);
+	}
+	if (wanted.count)
+		devices_attach(f->command, f->options, &wanted, path ? &file : NULL, true);
+	done_mark(f, &wanted);
+	devices_clear(&all);
+	if (path)
+		policy_file_clear(&file);
+}
+
+int devices_follow(const struct command *command, const struct attach_options *options,
+		   unsigned int hooks)
+{
+	struct command later = *command; /* what is attached by now stays as it is */
+	struct follower f = {.command = &later, .options = options, .hooks = hooks};
+	struct pollfd fds[] = {{.fd = links_watch_open(), .events = POLLIN},
+			       {.fd = signals_open(), .events = POLLIN}};
+
+	later.arguments[OPTION_OR_APPLY] = NULL;
+	if (fds[0].fd < 0 || fds[1].fd < 0)
+		return fail("attach --follow: %s", strerror(fds[0].fd < 0 ? -fds[0].fd : errno));
+	while (!fds[1].revents) {
+		devices_list(&f);
+		new_attach(&f);
+		message_flush();
+		poll(fds, 2, f.sweeps ? SWEEP_MS : -1);
+		links_watch_drain(fds[0].fd);
+	}
+	close(fds[0].fd);
+	close(fds[1].fd);
+	free(f.known);
+	return 0;
+}

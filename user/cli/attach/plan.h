@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Everything that an attach to one device needs to know, before anything touches that device. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/cmd.h"
+#include "kernel/attach/attach.h"
+#include "policy/policy.h"
+
+/* Why a plan fails: the policy cannot come into force. -1: any other reason. */
+#define POLICY_REFUSED (-2)
+
+#define HOOKS          (RL_HOOK_EGRESS + 1)
+
+struct plan {
+	struct target target;
+	struct attach_options options;
+	struct policy_context ctx;
+	const struct policy_file *file; /* NULL: no policy */
+	struct policy policy;
+	uint64_t try_ns; /* 0: no trial */
+	bool wanted;
+};
+
+/* Fills those of the hooks (bits), which stay wanted, for the command's device; asks where the
+ * policy may lock the user out. Clear the plans in any case. 0, -1, EXIT_USAGE or POLICY_REFUSED.
+ */
+int plans_make(const struct command *command, const struct attach_options *options,
+	       unsigned int hooks, const struct policy_file *file, struct plan out[HOOKS]);
+void plans_clear(struct plan plans[HOOKS]);
+
+/* Notes the warnings of the policy once, also for several hooks. */
+void plans_warn(const struct plan plans[HOOKS]);
+
+/* Attaches all of them or none. 0 or POLICY_REFUSED. */
+int plans_attach(struct plan plans[HOOKS]);
+/* Detaches what plans_attach() has attached. */
+void plans_detach(struct plan plans[HOOKS]);
