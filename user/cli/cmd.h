@@ -111,8 +111,8 @@ static inline bool option_in(option_bits options, int option)
 #define OPTIONS_COMMON                                                                  \
 	(OPTION_BIT(JSON) | OPTION_BIT(NETNS) | OPTION_BIT(BPFFS) | OPTION_BIT(QUIET) | \
 	 OPTION_BIT(VERBOSE) | OPTION_BIT(VERSION) | OPTION_BIT(HELP))
-#define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK) | \
-			  OPTION_BIT(DIRECTION))
+#define OPTIONS_INSTANCE \
+	(OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK) | OPTION_BIT(DIRECTION))
 
 /* A change of several instances runs twice on each of them. */
 enum phase {
