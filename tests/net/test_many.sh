@@ -155,7 +155,10 @@ test_killed() {
 
 test_no_policy() { ends 1 'No such file' put 't?' --follow --policy "$TMP/absent"; }
 
-ns_new B && ns_new A && device_new va vb vc other || { _say 'no devices'; exit 1; }
+if ! { ns_new B && ns_new A && device_new va vb vc other; }; then
+	_say 'no devices'
+	exit 1
+fi
 t 'a pattern' test_pattern
 t 'a list; what is attached already stays' test_list
 t 'several hooks' test_hooks
