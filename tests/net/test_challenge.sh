@@ -136,6 +136,16 @@ test_doctor() {
 		doctor_says warn 'lose window scaling' tcp_timestamps=0
 }
 
+# A node of Kubernetes, by the name of a process.
+test_doctor_services() {
+	local status=0
+	! doctor_says warn 'node of Kubernetes' tcp_syncookies=2 || return
+	cp "$(command -v sleep)" "$TMP/kube-proxy" && bg "$TMP/kube-proxy" 60 && eventually 5 pgrep -x kube-proxy &&
+		doctor_says warn 'write over drop' tcp_syncookies=2 || status=1
+	kill "$BG_PID"
+	return "$status"
+}
+
 # In generic mode the kernel transmits answers by itself.
 test_doctor_answers() {
 	rl B doctor veth-B -j | json 'all(.[]; .check != "answers")' && use native && rl B doctor veth-B -j |
@@ -164,6 +174,7 @@ done
 t 'a machine that forwards' test_forwards
 t 'the kernel wants no cookie yet' test_kernel_first
 t 'doctor' test_doctor
+t 'doctor, a node of Kubernetes' test_doctor_services
 t 'doctor, answers of a veth' test_doctor_answers
 t 'doctor, where nothing challenges' test_doctor_unasked
 t 'a port of a bridge with another address' test_bridge

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* doctor's checks of what `over challenge` depends on, where the policy in force has such a limit:
  * settings of the device's network namespace, and the addresses that answers are for. */
+#include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/doctor/doctor.h"
 #include "cli/guard/surroundings.h"
+#include "kernel/device/device.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/answers.h"
 
@@ -51,12 +55,59 @@ static void check_timestamps(struct doctor *doctor)
 			     "every cookie, those that the kernel sends included");
 }
 
+/* Is it the name of a process that sends connections to services of Kubernetes on? */
+static bool redirects(const char *name)
+{
+	static const char *const names[] = {"kube-proxy", "cilium-agent", "k3s-server",
+					    "k3s-agent"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool process_redirects(const char *pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(file);
+	return redirects(name);
+}
+
+/* The node's kernel makes the cookie, and the answer to it goes to a pod, which has not seen it. */
+static void check_services(struct doctor *doctor)
+{
+	bool found = device_index("kube-ipvs0") > 0 || device_index("cilium_host") > 0;
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (!found && dir && (entry = readdir(dir)))
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+			process_redirects(entry->d_name);
+	if (dir)
+		closedir(dir);
+	if (found)
+		doctor_finds(doctor, HEALTH_WARN, "write over drop in rules for ports of services",
+			     "this is a node of Kubernetes: a connection to a port of a service "
+			     "(NodePort, LoadBalancer) that over challenge answers is reset, "
+			     "because a pod gets its next packet");
+}
+
 void check_cookies(struct doctor *doctor)
 {
 	if (!(doctor_uses(doctor) & RL_USE_CHALLENGE))
 		return;
 	check_syncookies(doctor);
 	check_timestamps(doctor);
+	check_services(doctor);
 }
 
 /* The device's address was changed, or a bridge or macvlan has come, since the policy was applied.
