@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 
-DOCUMENTS=(README.md SECURITY.md CONTRIBUTING.md docs/architecture.md docs/glossary.md docs/guide.md docs/algorithms.md
+DOCUMENTS=(README.md SECURITY.md CONTRIBUTING.md docs/architecture.md docs/glossary.md docs/guide.md docs/algorithms.md docs/hosting.md
 	docs/performance.md docs/bans.md docs/events.md docs/suggest.md)
 
 check() { python3 "$TOP/tests/unit/documents.py" "$TOP" "$@"; }
