@@ -21,6 +21,7 @@
 #include "limit/pace.h"
 #include "limit/state.h"
 #include "match/known_source.h"
+#include "match/sets.h"
 
 #if EXTENDED
 
@@ -379,6 +380,13 @@ __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 		/* From now on sockets are looked up: nothing was asked of this one. */
 		share_until(&all->busy_ns, now_ns);
 		if (p->proof < PROOF_STRANGER || p->proof == PROOF_ESTABLISHED)
+			return 0;
+	}
+	if (walks_sets && rule->parts.keep_for >= RL_KEEP_SET) {
+		const struct facts *fact = &p->facts;
+		__u64 sets = goes_by_dest ? fact->dst_sets : fact->src_sets;
+
+		if (sets >> (rule->parts.keep_for - RL_KEEP_SET) & 1)
 			return 0;
 	}
 	return rule->parts.reserve;

@@ -40,7 +40,7 @@ struct rl_parts {
 	__u8 weight[RL_SHARE_CLASSES]; /* of 100 */
 	__u8 index;                    /* which element of rl_shares.share, 0..RL_SHARES_MAX - 1 */
 	__u32 packet;                  /* packets or bytes of a full packet: 1, or the MTU's */
-	__u8 keep_for;                 /* keep: enum rl_keep_for */
+	__u8 keep_for;                 /* keep: as in rl_limit */
 	__u8 classes;    /* 1: of senders; 0: share with `per`, all packets are of one class */
 	__u8 bins_shift; /* the limit has one of 1 << bins_shift regions of the bins */
 	__u8 drops;      /* 1: packets over it are dropped */

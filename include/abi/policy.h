@@ -180,7 +180,7 @@ struct rl_limit {
 	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part */
 	__u8 dest_len4;  /* RL_KEY_PARTS with both addresses: those of the destination */
 	__u8 dest_len6;
-	__u8 keep_for; /* enum rl_keep_for */
+	__u8 keep_for; /* enum rl_keep_for; in the kernel, of a set: RL_KEEP_SET + its number */
 	__u8 share[2]; /* share: of 100, what is for the established, and for the known; the
 			* rest is for strangers. 0: without share */
 };

@@ -79,3 +79,20 @@ t 'errors: at the word, and in the file' test_places
 
 test_flush() { rl B rule flush && is "$(rl B show)" "$(grep ^set "$TMP/policy")"; }
 t 'rule flush: the sets stay' test_flush
+
+# A set that only a limit's keep names: it is used, and no policy goes without it.
+cat >"$TMP/keep" <<'END2'
+set gold
+rule device limit 100/second burst 20 keep 5 for @gold
+END2
+test_keep() {
+	is "$(rl B apply "$TMP/keep" 2>&1 | grep -c 'no rule names')" 0 && shows "$TMP/keep" && rl B save "$TMP/kept" &&
+		cmp "$TMP/keep" "$TMP/kept" && rl B apply "$TMP/kept" && has 'no difference' rl B diff "$TMP/kept" &&
+		has 'stdin:1:50: unknown set "gold": add a line "set gold"' \
+			expect_fail rl B apply - <<<'rule device limit 100/second burst 20 keep 5 for @gold' &&
+		has 'unknown set "worse": apply a policy with a line "set worse" first' \
+			expect_fail rl B rule add device udp limit 9/second keep 1 for @worse && shows "$TMP/keep" &&
+		rl B rule add device udp limit 9/second keep 1 for @gold && rl B rule del device && rl B rule del device udp &&
+		shows <(echo 'set gold')
+}
+t 'keep for a set: shown, saved, and refused without it' test_keep

@@ -11,7 +11,7 @@
 
 #define USES (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
 
-static struct harness *h, *opened[RL_TABLE_CPU + 1];
+static struct harness *h, *opened[RL_TABLE_CPU + 1], *by_dest;
 static uint64_t now;
 static uint32_t strangers; /* sources that were never used before */
 
@@ -111,21 +111,22 @@ static uint32_t passed(const struct stream *streams, size_t count)
 
 /* ---- keep */
 
-/* 200 packets a second of one source beside 4000, under 1000: all of them, and as many in all. */
+#define FEW 199 /* packets a second: out of step with the limit, which admits one a millisecond */
+
+/* FEW of one source beside 4000, under 1000: all of them, and as many in all. */
 static void keep_known_test(void **state)
 {
 	static const char *const words[] = {"ip4 udp", "ip6 udp"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		struct stream s[] = {{.words = words[i], .rate = 200, .sources = 1, .first = 7},
+		struct stream s[] = {{.words = words[i], .rate = FEW, .sources = 1, .first = 7},
 				     {.words = words[i], .rate = 4000}};
 
 		begin("device limit 1000/second burst 100 keep 50 for known");
 		play(s, 1, 500 * NS_PER_MS);
 		play(s, 2, 3 * NS_PER_SECOND);
-		assert_int_equal(s[0].sent, 600);
-		assert_int_equal(s[0].passed, 600);
+		assert_int_equal(s[0].passed, s[0].sent);
 		assert_between(passed(s, 2), 3000, 3100);
 	}
 }
@@ -133,13 +134,13 @@ static void keep_known_test(void **state)
 static void keep_established_test(void **state)
 {
 	struct stream s[] = {
-		{.words = "ip4 tcp", .rate = 200, .sources = 1, .first = 7, .established = 1},
+		{.words = "ip4 tcp", .rate = FEW, .sources = 1, .first = 7, .established = 1},
 		{.words = "ip4 udp", .rate = 4000}};
 
 	(void)state;
 	begin("device limit 1000/second burst 100 keep 50 for established");
 	play(s, 2, 3 * NS_PER_SECOND);
-	assert_int_equal(s[0].passed, 600);
+	assert_int_equal(s[0].passed, s[0].sent);
 	assert_between(passed(s, 2), 3000, 3100);
 	/* Without it the rest is for the others. */
 	begin("device limit 1000/second burst 100 keep 50 for established");
@@ -149,15 +150,93 @@ static void keep_established_test(void **state)
 
 static void keep_tables_test(void **state)
 {
-	struct stream s[] = {{.words = "ip4 udp", .rate = 200, .sources = 1, .first = 7},
+	struct stream s[] = {{.words = "ip4 udp", .rate = FEW, .sources = 1, .first = 7},
 			     {.words = "ip4 udp", .rate = 4000}};
 
 	(void)state;
 	begin_with(RL_TABLE_LRU, "any limit 1000/second burst 100 keep 50 for known");
 	play(s, 1, 500 * NS_PER_MS);
 	play(s, 2, 3 * NS_PER_SECOND);
-	assert_int_equal(s[0].passed, 600);
+	assert_int_equal(s[0].passed, s[0].sent);
 	assert_between(passed(s, 2), 3000, 3100);
+}
+
+/* FEW packets of one address beside 4000 of others: do all of them pass? */
+static bool keeps_for(const char *words, const char *others)
+{
+	struct stream s[] = {{.words = words, .rate = FEW, .sources = 1, .first = 7},
+			     {.words = others, .rate = 4000}};
+
+	play(s, 2, 3 * NS_PER_SECOND);
+	assert_between(passed(s, 2), 2990, 3100);
+	if (s[0].passed < s[0].sent)
+		assert_between(s[0].passed, 0, s[0].sent / 2);
+	return s[0].passed == s[0].sent;
+}
+
+#define GOLD "any limit 1000/second burst 100 keep 50 for @gold"
+
+/* Members come and go, and the set has the same number beside others. */
+static void keep_set_test(void **state)
+{
+	static const struct {
+		enum rl_table table;
+		const char *words, *member;
+	} rows[] = {
+		{RL_TABLE_HOT, "ip4 udp", "10.0.0.7"},
+		{RL_TABLE_HOT, "ip4 udp", "10.0.0.0/24"},
+		{RL_TABLE_HOT, "ip6 udp", "2001:db8:0:7::/64"},
+		{RL_TABLE_LRU, "ip4 udp", "10.0.0.7"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *words = rows[i].words, *member = rows[i].member;
+
+		begin_with(rows[i].table, "set all; set gold;" GOLD);
+		harness_set_add(h, "all", member);
+		assert_false(keeps_for(words, words));
+		harness_set_add(h, "gold", member);
+		assert_true(keeps_for(words, words));
+		harness_policy(h, "set gold; set more; @more udp dport 9 deny;" GOLD);
+		assert_true(keeps_for(words, words));
+		harness_set_delete(h, "gold", member);
+		assert_false(keeps_for(words, words));
+	}
+}
+
+/* On an instance that goes by destination, the destination is the member. */
+static void keep_set_dest_test(void **state)
+{
+	static const char member[] = "ip4=192.0.2.1>198.51.100.7 udp pad=38";
+	static const char other[] = "ip4=192.0.2.1>198.51.100.8 udp pad=38";
+
+	(void)state;
+	by_dest = harness_open(
+		&(struct harness_options){.program_uses = USES, .by_dest = true, .seed = {5, 9}});
+	assert_non_null(by_dest);
+	h = by_dest;
+	at(NS_PER_DAY);
+	harness_renew(h, "set gold; device limit 80kbyte/s burst 8kbyte keep 4kbyte for @gold");
+	harness_set_add(h, "gold", "198.51.100.7,10.0.0.7");
+	assert_true(keeps_for(member, other));
+	assert_false(keeps_for(other, other));
+}
+
+static void keep_set_count_test(void **state)
+{
+	struct stream s[] = {{.words = "ip4 udp", .rate = FEW, .sources = 1, .first = 7},
+			     {.words = "ip4 udp", .rate = 4000}};
+	struct rule_counters counters;
+
+	(void)state;
+	begin("set gold; device limit 1000/second burst 100 keep 50 for @gold over count");
+	harness_set_add(h, "gold", "10.0.0.7");
+	play(s, 2, 3 * NS_PER_SECOND);
+	assert_int_equal(s[0].passed, s[0].sent); /* those would have passed */
+	counters = harness_counters(h, "device limit 1000/second");
+	assert_int_equal(counters.dropped.packets, 0);
+	assert_between(counters.shadow.packets, 9450, 9600);
 }
 
 /* ---- share */
@@ -358,18 +437,21 @@ static int close_all(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
 		harness_close(opened[i]);
+	harness_close(by_dest);
 	return 0;
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keep_known_test),      cmocka_unit_test(keep_established_test),
-		cmocka_unit_test(keep_tables_test),     cmocka_unit_test(share_known_test),
-		cmocka_unit_test(share_newcomers_test), cmocka_unit_test(share_established_test),
-		cmocka_unit_test(share_counts_test),    cmocka_unit_test(share_key_test),
-		cmocka_unit_test(share_rules_test),     cmocka_unit_test(share_change_test),
-		cmocka_unit_test(share_two_test),       cmocka_unit_test(share_bound_test),
+		cmocka_unit_test(keep_known_test),        cmocka_unit_test(keep_established_test),
+		cmocka_unit_test(keep_set_test),          cmocka_unit_test(keep_set_dest_test),
+		cmocka_unit_test(keep_set_count_test),    cmocka_unit_test(keep_tables_test),
+		cmocka_unit_test(share_known_test),       cmocka_unit_test(share_newcomers_test),
+		cmocka_unit_test(share_established_test), cmocka_unit_test(share_counts_test),
+		cmocka_unit_test(share_key_test),         cmocka_unit_test(share_rules_test),
+		cmocka_unit_test(share_change_test),      cmocka_unit_test(share_two_test),
+		cmocka_unit_test(share_bound_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, close_all);

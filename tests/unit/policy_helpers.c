@@ -48,6 +48,7 @@ static void assert_same_rule(const struct rule *a, const struct rule *b)
 	assert_int_equal(a->action, b->action);
 	assert_int_equal(a->len, b->len);
 	assert_string_equal(a->set, b->set);
+	assert_string_equal(a->keep_set, b->keep_set);
 	assert_memory_equal(a->addr, b->addr, sizeof(a->addr));
 	assert_memory_equal(&a->match, &b->match, sizeof(a->match));
 	assert_ptr_equal(a->extra, b->extra);

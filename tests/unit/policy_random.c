@@ -445,7 +445,7 @@ static void say_division(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {"", " per source", " per dest", " per source/24,56"};
 	static const char *const whole[] = {"", " per rule"};
-	static const char *const classes[] = {"established", "known"};
+	static const char *const classes[] = {"established", "known", "@gold"};
 	static const char *const overs[] = {"", " over drop", " over count"};
 	static const char *const amounts[] = {"kbit", "byte", "000bit", " kibyte"};
 	uint64_t most = random_below(97) + 1, known = 1 + random_below(99 - most);

@@ -161,6 +161,29 @@ static void test_groups(void **state)
 	policy_clear(&policy);
 }
 
+/* The set for which a limit keeps a part: packets look for it, and the limit has its number. */
+static void test_keep(void **state)
+{
+	static const char *const kernel[] = {"", "", "gold"};
+	struct policy policy, back = {0};
+	struct compiled out;
+
+	(void)state;
+	must_compile_with("set gold;rule device limit 9/s keep 1 for @gold", kernel,
+			  ARRAY_SIZE(kernel), &policy, &out);
+	assert_int_equal(out.groups->src, 1 << 2);
+	assert_int_equal(out.header.uses & RL_USE_SET_RULES, RL_USE_SET_RULES);
+	assert_int_equal(out.rules[0].parts.keep_for, RL_KEEP_SET + 2);
+	assert_int_equal(policy_decompile(&out, &roomy, &back), 0);
+	assert_string_equal(back.rules[0].keep_set, "gold");
+	assert_true(set_is_named(&back, "gold"));
+	policy_clear(&back);
+	out.rules[0].limit.keep_for = RL_KEEP_SET + RL_SETS_MAX;
+	assert_int_equal(policy_decompile(&out, &roomy, &back), -EBADMSG);
+	compiled_clear(&out);
+	policy_clear(&policy);
+}
+
 #define ODD "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31"
 
 /* A rule that states all that it may, for any protocol or for TCP, has as many conditions as there
@@ -214,6 +237,7 @@ static void test_back(void **state)
 		"set de mmdb /g country DE,FR every 2d\n"
 		"set free\n"
 		"rule device tcp src @bad deny\n"
+		"rule device limit 1000/second burst 100 keep 20 for @free\n"
 		"rule any not dst @de deny\n"
 		"rule @bad udp deny\n"
 		"rule @bad limit 9/second burst 5 per source/24,56\n"
@@ -358,7 +382,7 @@ int main(void)
 		cmocka_unit_test(test_groups),  cmocka_unit_test(test_most),
 		cmocka_unit_test(test_without), cmocka_unit_test(test_back),
 		cmocka_unit_test(test_inherit), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

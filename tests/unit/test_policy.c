@@ -76,6 +76,7 @@ static void division_test(void **state)
 		{"rule any limit 1k/s share 20/30/50", {20, 30}, RL_KEEP_NONE, 0},
 		{"rule any limit 1k/s keep 20 for established", {0, 0}, RL_KEEP_ESTABLISHED, 20},
 		{"rule any limit 1k/s keep 20 for known", {0, 0}, RL_KEEP_KNOWN, 20},
+		{"rule any limit 1k/s keep 20 for @gold", {0, 0}, RL_KEEP_SET, 20},
 		{"rule any limit 10mbit keep 10kbyte for known", {0, 0}, RL_KEEP_KNOWN, 80000},
 		{"rule any limit 10mbyte/s keep 80kbit for known", {0, 0}, RL_KEEP_KNOWN, 10000},
 	};
@@ -87,6 +88,7 @@ static void division_test(void **state)
 		assert_memory_equal(rule.limit.share, rows[i].share, 2);
 		assert_int_equal(rule.limit.keep_for, rows[i].keep_for);
 		assert_int_equal(rule.limit.keep, rows[i].keep);
+		assert_string_equal(rule.keep_set, rows[i].keep_for == RL_KEEP_SET ? "gold" : "");
 		assert_int_equal(rule.limit.size_other, 0);
 		assert_false(rule.size_cut);
 	}
@@ -241,6 +243,7 @@ static void identity_test(void **state)
 		{"rule any limit 1/s share", "rule any limit 2/s per rule", true},
 		{"rule any limit 1/s share", "rule any limit 9/s share 50/30/20", true},
 		{"rule any limit 1/s share", "rule any limit 9/s keep 1 for known", true},
+		{"rule any limit 9/s keep 1 for @a", "rule any limit 9/s keep 1 for @b", true},
 		{"rule any limit 1/s share", "rule any limit 1/s", false},
 		{"rule any limit 1/s share per source", "rule any limit 1/s", true},
 	};
@@ -429,6 +432,9 @@ static const struct diff_row {
 	 "-any limit 9/second burst 5;"
 	 "+any limit 9/second burst 6;"},
 	{"rule any limit 60/m", "rule any limit 60/m per source", ""},
+	{"rule any limit 9/s keep 1 for @a", "rule any limit 9/s keep 1 for @a", ""},
+	{"rule any limit 9/s keep 1 for @a", "rule any limit 9/s keep 1 for @b",
+	 "-any limit 9/second burst 5 keep 1 for @a;+any limit 9/second burst 5 keep 1 for @b;"},
 	{"rule any limit 9/s", "rule any limit 9/s per dest",
 	 "-any limit 9/second burst 5;+any limit 9/second burst 5 per dest;"},
 	{"rule any deny # a", "rule any deny # b", "-any deny # a;+any deny # b;"},

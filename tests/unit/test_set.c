@@ -187,6 +187,7 @@ static const struct refusal refusals[] = {
 	{"rule @bad deny", 1, 6, "unknown set \"bad\": add a line \"set bad\"", 0},
 	{"set bad\nrule any src @worse deny", 2, 14, "unknown set \"worse\"", 0},
 	{"set bad\nrule @bad tcp not dst @worse dport 22 deny", 2, 23, "unknown set \"worse\"", 0},
+	{"set bad\nrule any limit 9/s keep 1 for @worse", 2, 31, "unknown set \"worse\"", 0},
 	{"rule any @bad deny", 1, 10, "\"@bad\" is a set: write src or dst in front of it", 0},
 	{"rule any not @bad deny", 1, 14, "\"@bad\" is a set: write src or dst in front of it", 0},
 	{"set bad\nrule not @bad deny", 2, 6, "is not a prefix", 0},

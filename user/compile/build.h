@@ -87,8 +87,10 @@ int sets_inherit(struct build *b, struct policy *next);
 /* The number of a set that a rule of the policy names. */
 uint32_t set_number(const struct policy *policy, const char *name);
 
-/* The bits of the sets that the rule's matches name, which packets then look for. */
-void set_matches_emit(struct build *b, const struct rule *rule, struct condition_bits *out);
+/* The bits of the sets that the rule's matches name, and in the limit the number of that for which
+ * it keeps a part: packets then look for them. */
+void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
+	       struct condition_bits *out);
 
 /* Where the group of rules for the members of a set is to be noted. */
 struct rl_range *set_group(struct build *b, const struct rule *rule);

@@ -69,6 +69,21 @@ static int entry_matches(const struct compiled *in, const struct rl_rule *entry,
 	return ret;
 }
 
+/* A limit names a set by its number. */
+static int entry_limit(const struct compiled *in, const struct rl_rule *entry, struct rule *out)
+{
+	uint32_t set = entry->limit.keep_for - RL_KEEP_SET;
+
+	out->limit = entry->limit;
+	if (entry->limit.keep_for < RL_KEEP_SET)
+		return 0;
+	if (!in->groups || set >= RL_SETS_MAX)
+		return -EBADMSG;
+	out->limit.keep_for = RL_KEEP_SET;
+	memcpy(out->keep_set, in->groups->words[set].name, RL_SET_NAME_MAX);
+	return 0;
+}
+
 int range_decompile(const struct compiled *in, const struct rule *prefix,
 		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
 		    struct policy *out)
@@ -78,10 +93,11 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 		struct rule rule = *prefix;
 		int ret = entry_matches(in, entry, &rule);
 
+		if (!ret)
+			ret = entry_limit(in, entry, &rule);
 		if (ret)
 			return ret;
 		rule.action = entry->action;
-		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.counter_id = entry->counter_id;
 		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;

@@ -65,7 +65,7 @@ static uint32_t extra_uses(const struct rule *rule)
 	if (rule->match.flags & RL_MATCH_FILTER)
 		uses |= RL_USE_FILTERS;
 	if (rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
-	    match_names_set(&rule->match, RL_MATCH_DST))
+	    match_names_set(&rule->match, RL_MATCH_DST) || rule->limit.keep_for == RL_KEEP_SET)
 		uses |= RL_USE_SET_RULES;
 	return uses;
 }
@@ -230,11 +230,11 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	};
 	if (rule->extra && rule->match.flags & RL_MATCH_FILTER)
 		bits.filter = filter_number(b, rule);
-	set_matches_emit(b, rule, &bits);
+	sets_emit(b, rule, &entry->limit, &bits);
 	emit_extra(b, rule, bits.filter, entry);
 	emit_conditions(b, rule, &bits, entry);
 	if (rule->action == RL_ACTION_LIMIT) {
-		numbers_compile(&rule->limit, b->ctx, entry);
+		numbers_compile(&entry->limit, b->ctx, entry);
 		b->out->header.uses |= limit_state_uses(&rule->limit, b->ctx);
 		entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
 		entry->generation = b->out->header.generation;

@@ -89,17 +89,25 @@ uint32_t set_number(const struct policy *policy, const char *name)
 
 /* ---- groups */
 
-void set_matches_emit(struct build *b, const struct rule *rule, struct condition_bits *out)
+void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
+	       struct condition_bits *out)
 {
+	struct rl_set_groups *groups = b->out->groups;
 	struct rule_sets sets = rule_sets(rule);
+	uint32_t kept;
 
 	if (sets.src) {
 		out->src = set_number(b->sets, sets.src);
-		b->out->groups->src |= 1ull << out->src;
+		groups->src |= 1ull << out->src;
 	}
 	if (sets.dst) {
 		out->dst = set_number(b->sets, sets.dst);
-		b->out->groups->dst |= 1ull << out->dst;
+		groups->dst |= 1ull << out->dst;
+	}
+	if (sets.keep) {
+		kept = set_number(b->sets, sets.keep);
+		limit->keep_for = RL_KEEP_SET + kept;
+		*(b->ctx->text->by_dest ? &groups->dst : &groups->src) |= 1ull << kept;
 	}
 }
 

@@ -12,7 +12,8 @@ static bool same_lifetime(uint64_t a, uint64_t b)
 bool same_rule(const struct rule *a, const struct rule *b)
 {
 	return a->action == b->action && !memcmp(&a->limit, &b->limit, sizeof(a->limit)) &&
-	       same_lifetime(a->for_ns, b->for_ns) && !strcmp(a->comment, b->comment);
+	       !strcmp(a->keep_set, b->keep_set) && same_lifetime(a->for_ns, b->for_ns) &&
+	       !strcmp(a->comment, b->comment);
 }
 
 size_t policy_diff(const struct policy *from, const struct policy *to, policy_diff_fn tell,

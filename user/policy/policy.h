@@ -44,10 +44,11 @@ struct rule {
 	uint8_t action;   /* enum rl_action; RL_ACTION_COUNT: a selector without action */
 	uint8_t len;      /* PREFIX_ADDR: mapped length, 0..128; else 0 */
 	uint8_t addr[16]; /* PREFIX_ADDR: mapped, host bits zero; else zero */
-	char set[RL_SET_NAME_MAX + 1]; /* PREFIX_SET: its name; else zero */
-	uint32_t line;                 /* line in the policy, from 1; 0: read from the kernel */
+	char set[RL_SET_NAME_MAX + 1];      /* PREFIX_SET: its name; else zero */
+	char keep_set[RL_SET_NAME_MAX + 1]; /* a limit with RL_KEEP_SET: its name; else zero */
+	uint32_t line; /* line in the policy, from 1; 0: read from the kernel */
 	struct {
-		uint16_t prefix, src, dst;
+		uint16_t prefix, src, dst, keep;
 	} set_column;          /* of the words @NAME in that line, from 1; 0: there is none */
 	uint16_t while_column; /* of the alarm's name in that line; 0: there is none */
 	struct match match;

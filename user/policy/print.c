@@ -228,8 +228,10 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 	}
 }
 
-static void put_parts(struct writer *w, const struct rl_limit *limit)
+static void put_parts(struct writer *w, const struct rule *rule)
 {
+	const struct rl_limit *limit = &rule->limit;
+
 	if (limit->share[0])
 		put(w, " share");
 	if (limit->share[0] &&
@@ -239,7 +241,10 @@ static void put_parts(struct writer *w, const struct rl_limit *limit)
 	if (!limit->keep_for)
 		return;
 	put_amount(w, " keep ", limit, limit->keep);
-	put(w, " for %s", keep_words[limit->keep_for - 1]);
+	if (limit->keep_for == RL_KEEP_SET)
+		put(w, " for @%s", rule->keep_set);
+	else
+		put(w, " for %s", keep_words[limit->keep_for - 1]);
 }
 
 static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
@@ -309,7 +314,7 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 		put(&w, " %s", action_words[rule->action]);
 	if (rule->action == RL_ACTION_LIMIT) {
 		put_algorithm(&w, &rule->limit);
-		put_parts(&w, &rule->limit);
+		put_parts(&w, rule);
 		put_key(&w, rule, ctx);
 		put_over(&w, &rule->limit);
 		if (rule->limit.fleet)

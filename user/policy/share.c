@@ -92,11 +92,30 @@ int parse_share(struct parser *p)
 	return parts_follow(p) ? parts_parse(p) : 0;
 }
 
+/* For whom: a class of senders, or the members of a set. */
+static int parse_kept(struct parser *p)
+{
+	struct rule *rule = p->rule;
+	int class = word_find(p, keep_words, RL_KEEP_SET - 1);
+
+	if (p->word[0] == '@') {
+		rule->limit.keep_for = RL_KEEP_SET;
+		rule->set_column.keep = p->span.at - p->line + 1;
+		return parse_set_name(p, rule->keep_set);
+	}
+	if (class < 0)
+		return expected(p, "a class of senders: write established, known or a set such as "
+				   "@friends");
+	rule->limit.keep_for = RL_KEEP_NONE + 1 + class;
+	word_next(p);
+	return 0;
+}
+
 int parse_keep(struct parser *p)
 {
 	const struct rl_limit *limit = &p->rule->limit;
 	struct quantity q;
-	int rc = keep_beside(p), class;
+	int rc = keep_beside(p);
 
 	if (!rc)
 		rc = parse_amount(p, &q);
@@ -111,18 +130,9 @@ int parse_keep(struct parser *p)
 			      "multiple of 8 bits");
 	if (!word_is(p, "for"))
 		return expected(p, "\"for\" and a class of senders: write for example keep 20 for "
-				   "established, or keep 20 for known");
+				   "established, keep 20 for known or keep 20 for @friends");
 	word_next(p);
-	class = word_find(p, keep_words, RL_KEEP_SET - 1);
-	if (class < 0 && p->word[0] == '@')
-		return refuse(p, p->span,
-			      "is a set, and keep for a set is not there yet: write established or "
-			      "known");
-	if (class < 0)
-		return expected(p, "a class of senders: write established or known");
-	p->rule->limit.keep_for = RL_KEEP_NONE + 1 + class;
-	word_next(p);
-	return 0;
+	return parse_kept(p);
 }
 
 /* ---- when all options are read */

@@ -22,18 +22,6 @@ struct looked {
 	const struct set_stats *stats;
 };
 
-static bool is_named(const struct policy *policy, const char *name)
-{
-	policy_for_each (policy, rule) {
-		struct rule_sets sets = rule_sets(rule);
-
-		if ((sets.prefix && !strcmp(sets.prefix, name)) ||
-		    (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name)))
-			return true;
-	}
-	return false;
-}
-
 static bool check_room(const struct looked *set)
 {
 	uint64_t members = (uint64_t)set->stats->set.members[0] + set->stats->set.members[1];
@@ -90,7 +78,7 @@ static bool check_use(const struct looked *set)
 {
 	char remedy[REMEDY_MAX];
 
-	if (is_named(set->policy, set->words->name))
+	if (set_is_named(set->policy, set->words->name))
 		return false;
 	snprintf(remedy, sizeof(remedy), "add a rule such as \"rule @%s deny\", or remove the set",
 		 set->words->name);

@@ -114,6 +114,8 @@ struct rule_sets rule_sets(const struct rule *rule)
 		sets.src = rule->extra->src_set;
 	if (match_names_set(match, RL_MATCH_DST))
 		sets.dst = rule->extra->dst_set;
+	if (rule->limit.keep_for == RL_KEEP_SET)
+		sets.keep = rule->keep_set;
 	return sets;
 }
 
@@ -126,7 +128,8 @@ static size_t rule_sets_missing(const struct rule *rule, const struct policy *kn
 		uint32_t column;
 	} words[] = {{sets.prefix, rule->set_column.prefix},
 		     {sets.src, rule->set_column.src},
-		     {sets.dst, rule->set_column.dst}};
+		     {sets.dst, rule->set_column.dst},
+		     {sets.keep, rule->set_column.keep}};
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -152,13 +155,16 @@ size_t policy_sets_missing(const struct policy *policy, const struct policy *kno
 
 static bool rule_names(const struct rule *rule, const char *name)
 {
-	struct rule_sets sets = rule_sets(rule);
+	const struct rule_sets sets = rule_sets(rule);
+	const char *const words[] = {sets.prefix, sets.src, sets.dst, sets.keep};
 
-	return (sets.prefix && !strcmp(sets.prefix, name)) ||
-	       (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i] && !strcmp(words[i], name))
+			return true;
+	return false;
 }
 
-static bool is_named(const struct policy *policy, const char *name)
+bool set_is_named(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->alarm_count; i++)
 		if (rule_names(&policy->alarms[i].counts, name))
@@ -173,6 +179,6 @@ void policy_sets_unused(const struct policy *policy,
 			void (*tell)(const struct policy_set *set, void *arg), void *arg)
 {
 	for (size_t i = 0; i < policy->set_count; i++)
-		if (!is_named(policy, policy->sets[i].name))
+		if (!set_is_named(policy, policy->sets[i].name))
 			tell(&policy->sets[i], arg);
 }

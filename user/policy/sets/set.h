@@ -32,9 +32,9 @@ typedef void (*set_diff_fn)(const struct policy_set *from, const struct policy_s
 size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
 			void *arg);
 
-/* The sets that a rule names: as prefix, by src, by dst; NULL where it names none. */
+/* The sets that a rule names: as prefix, by src, by dst, after keep; NULL where it names none. */
 struct rule_sets {
-	const char *prefix, *src, *dst;
+	const char *prefix, *src, *dst, *keep;
 };
 struct rule_sets rule_sets(const struct rule *rule);
 
@@ -44,6 +44,9 @@ typedef void (*set_refuse_fn)(const struct rule *rule, uint32_t column, const ch
 			      void *arg);
 size_t policy_sets_missing(const struct policy *policy, const struct policy *known,
 			   set_refuse_fn refuse, void *arg);
+
+/* Does a rule or an alarm name the set? */
+bool set_is_named(const struct policy *policy, const char *name);
 
 /* Calls `tell` for each set that no rule and no alarm names, by name. */
 void policy_sets_unused(const struct policy *policy,
