@@ -127,6 +127,26 @@ test_file_unknown() {
 			jq -r '.reason, (.rules[] | select(.asked and .holds) | .while, .while_not)' | paste -sd' ')" 'allowed flood true'
 }
 
+# The part that a limit keeps is left for those for whom it is kept, and not for others: of a packet, of an address, and of all.
+test_keep() {
+	policy $'set gold\nrule device limit 1/hour burst 9 keep 4 for @gold' && rl B set add gold 198.51.100.0/28 fd00::/64 -q &&
+		says 'within: 5 packets left besides what is kept for @gold' 203.0.113.1 udp && sent 6 --src 203.0.113.1 &&
+		verdict_is 'drop over' 203.0.113.1 udp && says 'nothing left besides what is kept for @gold, next in' 203.0.113.1 udp &&
+		says 'within: 4 packets left' 198.51.100.9 udp && verdict_is 'pass within' fd00::9 udp &&
+		is "$(rl B explain -j fd00::9 udp | jq -c '.rules[0] | [.kept, .remaining]')" '[true,4]' &&
+		is "$(rl B source show -j 198.51.100.9 | jq -c '.states[0] | [.remaining, .wait_ns]')" '[4,0]' &&
+		is "$(rl B source show -j 203.0.113.1 | jq -c '.states[0] | [.remaining, .wait_ns > 0]')" '[0,true]' &&
+		is "$(rl B source list -j | jq -c '[.states[] | .key, .remaining]')" '["all",0]' &&
+		rl B set del gold 198.51.100.0/28 -q && verdict_is 'drop over' 198.51.100.9 udp || return
+	policy 'rule device limit 1/hour burst 9 keep 4 for known' && sent 5 && sent 1 --src 203.0.113.1 &&
+		is "$(rl B source show -j 198.51.100.9 | jq -c '[.known, .states[0].remaining]')" '[true,4]' &&
+		is "$(rl B source show -j 203.0.113.1 | jq -c '[.known, .states[0].remaining]')" '[false,0]' &&
+		verdict_is 'pass within' 198.51.100.9 udp && verdict_is 'drop over' 203.0.113.1 udp || return
+	policy 'rule device udp limit 1/hour burst 9 keep 4 for established' && sent 5 &&
+		is "$(rl B source show -j 198.51.100.9 | jq -c '.states[0].remaining')" 0 &&
+		verdict_is 'drop over' 198.51.100.9 udp && verdict_is 'pass within' 198.51.100.9 udp established &&
+		says 'depends on what is not said: established' 198.51.100.9 udp
+}
 veth_pair A B && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
 t 'a fresh limit' test_fresh
 t 'a limit that is used up' test_over
@@ -139,4 +159,5 @@ t 'IPv6' test_ipv6
 t 'lengths' test_length
 t 'a policy in a file' test_file
 t 'sets and alarms of a policy in a file' test_file_unknown
+t 'what is kept for some' test_keep
 t 'at egress, by destination' test_egress

@@ -10,7 +10,9 @@
 #include "harness.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
+#include "kernel/state/source_known.h"
 #include "policy/packets/explain.h"
 
 #define RUNS    90
@@ -90,6 +92,7 @@ static const char *const keys[] = {"",
 				   "per source+dest"};
 static const char *const part_keys[] = {"per dest+dport", "per sport", "per proto+dport",
 					"per source/24,56+dest/30,127", "per dest+sport+proto"};
+static const char *const keeps[] = {"keep 3 for known", "keep 3 for @gold"};
 static const char *const overs[] = {"", "", "", "over count", "over ban 2s", "over ban 1s source"};
 
 static void rule_draw(char *out, size_t size, bool proves)
@@ -100,6 +103,11 @@ static void rule_draw(char *out, size_t size, bool proves)
 	bool unless = proves && random_under(&seed, 4);
 	bool by_parts = proves && !random_under(&seed, 3);
 
+	if (proves && !random_under(&seed, 8)) {
+		snprintf(out, size, "rule %s %s %s limit 3/second burst 5 %s %s\n", prefix, match,
+			 proof, PICK(keeps), PICK(overs));
+		return;
+	}
 	switch (random_under(&seed, 5)) {
 	case 0:
 		snprintf(out, size, "rule %s %s %s allow\n", prefix, match, proof);
@@ -114,6 +122,11 @@ static void rule_draw(char *out, size_t size, bool proves)
 	}
 }
 
+static bool proves(const struct harness *h)
+{
+	return h->instance.info.program_uses & RL_USE_PROOF;
+}
+
 /* Rules that make no sense are drawn again. */
 static void policy_draw(const struct harness *h, char *out, size_t size)
 {
@@ -124,11 +137,11 @@ static void policy_draw(const struct harness *h, char *out, size_t size)
 	bool found;
 
 	instance_context(&h->instance, &ctx);
-	out[0] = '\0';
+	snprintf(out, size, "%s", proves(h) ? "set gold\n" : "");
 	while (rules) {
 		size_t used = strlen(out);
 
-		rule_draw(out + used, size - used, h->instance.info.program_uses & RL_USE_PROOF);
+		rule_draw(out + used, size - used, proves(h));
 		if (statement_parse(out + used, &ctx, &rule, &found, &err))
 			out[used] = '\0';
 		else
@@ -196,11 +209,12 @@ struct asked {
 	const struct rl_sample *packet;
 };
 
-static int look(void *arg, const struct rule *rule, struct limit_look *out)
+static int look(void *arg, const struct rule *rule, bool kept, struct limit_look *out)
 {
 	const struct asked *asked = arg;
 
-	return instance_limit_look(&asked->h->instance, asked->policy, rule, asked->packet, out);
+	return instance_limit_look(&asked->h->instance, asked->policy, rule, asked->packet, kept,
+				   out);
 }
 
 static void probe_parse(const struct harness *h, const char *words, struct probe *out)
@@ -228,6 +242,7 @@ static enum rl_reason explained_reason(struct harness *h, const char *words, uin
 	struct asked asked = {h, &policy, &packet};
 	struct explain_source source = {.look = look, .arg = &asked};
 	struct explanation e;
+	struct set_live sets;
 	struct probe probe;
 
 	probe_parse(h, words, &probe);
@@ -236,12 +251,15 @@ static enum rl_reason explained_reason(struct harness *h, const char *words, uin
 	packet.proto = probe.proto;
 	memcpy(packet.src, probe.src, sizeof(packet.src));
 	memcpy(packet.dst, probe.dst, sizeof(packet.dst));
+	set_live_open(&h->instance, &sets);
+	probe.members = &sets.members;
 	source.source_banned = instance_source_ban(&h->instance, probe.src);
 	assert_int_equal(
 		instance_address_read(&h->instance, probe.by_dest ? probe.dst : probe.src, &policy),
 		0);
 	assert_int_equal(packet_explain(&policy, &probe, &source, &e), 0);
 	assert_int_equal(e.depends, 0);
+	set_live_close(&sets);
 	free(e.rules);
 	policy_clear(&policy);
 	return e.reason;
@@ -279,6 +297,8 @@ static void policy_check(struct place *place, uint64_t run)
 	policy_draw(place->h, policy, sizeof(policy));
 	harness_clock(place->h, place->h->now_ns + NS_PER_HOUR);
 	harness_renew(place->h, policy);
+	if (proves(place->h))
+		harness_set_add(place->h, "gold", "10.0.0.1,2001:db8::/48");
 	for (int i = 0; i < PACKETS; i++)
 		packet_check(place, policy, run);
 }

@@ -246,6 +246,15 @@ set_files() {
 	sed -i '/junk\|\/24/d' "$TMP/list"
 	verdicts_are "set few file $TMP/list;rule @few deny" members "$u,$d,$u,$d,$u,$d,pass non-ip"
 }
+set_kept() {
+	echo 192.0.2.2 >"$TMP/list"
+	capture kept <<-'END'
+		50 udp 192.0.2.1 times=4
+		50 udp 192.0.2.2 times=4
+	END
+	local w='pass within' o='drop over'
+	verdicts_are "set few file $TMP/list;rule any limit 1/hour burst 5 keep 3 for @few" kept "$w,$w,$o,$o,$w,$w,$w,$o"
+}
 set_without_file() {
 	local text='set bad has no file, so no packet is of a member'
 	verdicts_are 'set bad;rule any src @bad deny;rule any not src @bad allow' two 'pass allowed,pass allowed' 2>"$TMP/stderr" &&
@@ -498,6 +507,7 @@ t 'frames captured in part count in full' snaplen
 t 'headers that were not captured' cut_headers
 t 'payloads that were captured in part' cut_payloads
 t 'members of sets from files' set_files
+t 'what is kept for members' set_kept
 t 'a set whose members are elsewhere' set_without_file
 t 'a set whose file is missing' set_file_missing
 t 'JSON, table, counts' shape

@@ -273,9 +273,10 @@ static const struct row {
 };
 
 /* Every limit admits. */
-static int look_within(void *arg, const struct rule *rule, struct limit_look *out)
+static int look_within(void *arg, const struct rule *rule, bool kept, struct limit_look *out)
 {
 	(void)arg;
+	(void)kept;
 	(void)rule;
 	*out = (struct limit_look){.admits = true};
 	return 0;
@@ -283,11 +284,12 @@ static int look_within(void *arg, const struct rule *rule, struct limit_look *ou
 
 static const struct explain_source within = {.look = look_within};
 
-/* No limit does, but of 5 packets. */
-static int look_over(void *arg, const struct rule *rule, struct limit_look *out)
+/* No limit does, but of 5 packets, and but for those for whom it keeps a part. */
+static int look_over(void *arg, const struct rule *rule, bool kept, struct limit_look *out)
 {
 	(void)arg;
-	*out = (struct limit_look){.admits = rule->limit.amount == 5};
+	*out = (struct limit_look){.admits = rule->limit.amount == 5 ||
+					     (rule->limit.keep_for && kept)};
 	return 0;
 }
 
@@ -359,6 +361,8 @@ static void test_rows(void **state)
 	}
 }
 
+#define KEEP   "rule any limit 9/s keep 1 for "
+#define KEPT   "any limit 9/second burst 5 keep 1 for "
 #define UNLESS "rule any limit 9/s over drop unless established\n"
 
 /* Over every limit that is not of 5 packets. */
@@ -396,6 +400,18 @@ static const struct {
 	 "any udp limit 9/second burst 5 over truncate"},
 	{"rule any udp limit 9/s over truncate", "192.0.2.1 udp fragment", RL_REASON_OVER, "",
 	 "any udp limit 9/second burst 5 over truncate"},
+	{KEEP "established", "192.0.2.1 tcp established", RL_REASON_WITHIN, "", ""},
+	{KEEP "established", "192.0.2.1 tcp not established", RL_REASON_OVER, "",
+	 KEPT "established"},
+	{KEEP "established", "192.0.2.1 tcp", RL_REASON_OVER, "established", KEPT "established"},
+	{KEEP "established\nrule device limit 5/s keep 1 for known", "192.0.2.1 tcp established",
+	 RL_REASON_WITHIN, "", ""},
+	{KEEP "known", "192.0.2.1 new-source", RL_REASON_OVER, "", KEPT "known"},
+	{KEEP "known", "192.0.2.1", RL_REASON_OVER, "new-source", KEPT "known"},
+	{"set a\n" KEEP "@a", "192.0.2.1", RL_REASON_WITHIN, "", ""},
+	{"set a\n" KEEP "@a", "192.0.2.2", RL_REASON_OVER, "", KEPT "@a"},
+	{"set a\n" KEEP "@a over count", "192.0.2.2", RL_REASON_SHADOW, "", ""},
+	{"set c\n" KEEP "@c", "192.0.2.1", RL_REASON_OVER, "members", KEPT "@c"},
 };
 
 static void test_overs(void **state)
@@ -410,6 +426,7 @@ static void test_overs(void **state)
 		struct probe probe;
 
 		assert_null(probe_of(overs[i].words, &on_xdp, &probe));
+		probe.members = &known;
 		assert_int_equal(packet_explain(&policy, &probe, &source, &e), 0);
 		fields_print(depends, e.depends);
 		if (e.decided)

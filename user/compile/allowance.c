@@ -14,21 +14,39 @@ static __u64 grains_to_ns(__u64 grains)
 	return (grains + (1 << RL_GRAIN_SHIFT) - 1) >> RL_GRAIN_SHIFT;
 }
 
+/* Grains of the bucket that are for others: `keep`. */
+static __u64 bucket_reserve(const struct rl_rule *rule)
+{
+	return rule->backend == RL_BACKEND_PARTS ? rule->parts.reserve : 0;
+}
+
 static struct allowance bucket_allowance(const struct rl_rule *rule, const struct rl_state *state,
 					 __u64 now_ns)
 {
 	const struct rl_gcra *g = &rule->gcra;
-	__u64 size = rule->limit.size / (rule->limit.unit == RL_BITS ? 8 : 1);
+	__u64 size = (rule->limit.size - (bucket_reserve(rule) ? rule->limit.keep : 0)) /
+		     (rule->limit.unit == RL_BITS ? 8 : 1);
 	__u64 level = gcra_level(g, state->word, gcra_now(now_ns));
-	__u64 one = (g->cost >> g->cost_shift) + 1;
-	unsigned __int128 room = (unsigned __int128)(g->capacity - level) << g->cost_shift;
+	__u64 one = (g->cost >> g->cost_shift) + 1, most = g->capacity - bucket_reserve(rule);
+	unsigned __int128 room = (unsigned __int128)(level < most ? most - level : 0)
+				 << g->cost_shift;
 	struct allowance a = {.remaining = g->cost ? room / g->cost : 0};
 
 	if (a.remaining > size)
 		a.remaining = size;
-	if (!a.remaining && level + one > g->capacity)
-		a.wait_ns = grains_to_ns(level + one - g->capacity);
+	if (!a.remaining && level + one > most)
+		a.wait_ns = grains_to_ns(level + one - most);
 	return a;
+}
+
+static bool bucket_admits(const struct rl_rule *rule, const struct rl_state *state, __u64 now_ns,
+			  __u64 amount)
+{
+	const struct rl_gcra *g = &rule->gcra;
+	__u64 now = gcra_now(now_ns), next;
+
+	return gcra_admits(g, state->word, now, amount, &next) &&
+	       next - now <= g->capacity - bucket_reserve(rule);
 }
 
 static struct allowance fixed_window_allowance(const struct rl_rule *rule,
@@ -105,7 +123,6 @@ bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, _
 		  __u64 amount)
 {
 	const struct rl_state *word = state;
-	__u64 next;
 
 	switch (rule->limit.algorithm) {
 	case RL_FIXED_WINDOW:
@@ -119,7 +136,7 @@ bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, _
 	case RL_WARM_UP:
 		return warm_up_admits(&rule->warm_up, word, gcra_now(now_ns));
 	default:
-		return gcra_admits(&rule->gcra, word->word, gcra_now(now_ns), amount, &next);
+		return bucket_admits(rule, word, now_ns, amount);
 	}
 }
 

@@ -11,8 +11,9 @@ struct allowance {
 	__u64 wait_ns;   /* until one more packet or byte would be; 0 if remaining > 0 */
 };
 
-/* `rule` holds the limit and its numbers; `state` is a value of the map that its algorithm uses
- * (rl_state, rl_slots, or rl_log with a ring of log_depth); now_ns is on the limit's clock. */
+/* `rule` holds the limit and its numbers, of which parts.reserve is for others; `state` is a value
+ * of the map that its algorithm uses (rl_state, rl_slots, or rl_log with a ring of log_depth);
+ * now_ns is on the limit's clock. */
 struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u64 now_ns,
 			      __u32 log_depth);
 

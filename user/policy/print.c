@@ -241,10 +241,8 @@ static void put_parts(struct writer *w, const struct rule *rule)
 	if (!limit->keep_for)
 		return;
 	put_amount(w, " keep ", limit, limit->keep);
-	if (limit->keep_for == RL_KEEP_SET)
-		put(w, " for @%s", rule->keep_set);
-	else
-		put(w, " for %s", keep_words[limit->keep_for - 1]);
+	put(w, " for %s%s", rule->keep_set[0] ? "@" : keep_words[limit->keep_for - 1],
+	    rule->keep_set);
 }
 
 static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)

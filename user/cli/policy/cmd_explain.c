@@ -22,12 +22,14 @@
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_live.h"
 #include "kernel/state/source.h"
+#include "kernel/state/source_known.h"
 #include "policy/packets/explain.h"
 #include "policy/packets/level.h"
 #include "policy/names.h"
 
 #define LENGTH_DEFAULT 64
 #define TEXT_MAX       320
+#define OTHERS_MAX     (RL_SET_NAME_MAX + 48)
 
 /* The question. */
 struct question {
@@ -132,7 +134,7 @@ static int question_parse(const struct command *command, const struct policy_con
 /* ---- what limits say */
 
 /* A fresh state of that limit. */
-static struct limit_look fresh_look(const struct ground *ground, const struct rule *rule)
+static struct limit_look fresh_look(const struct ground *ground, const struct rule *rule, bool kept)
 {
 	const struct compile_context ctx = {
 		.tick_ns = 4 * NS_PER_MS,
@@ -149,6 +151,8 @@ static struct limit_look fresh_look(const struct ground *ground, const struct ru
 	struct allowance left = {.remaining = rule->limit.amount};
 
 	numbers_compile(&rule->limit, &ctx, &numbers);
+	if (numbers.backend == RL_BACKEND_PARTS && kept)
+		numbers.parts.reserve = 0;
 	if (!log)
 		left = allowance_of(&numbers, &fresh, NS_PER_HOUR, 0);
 	return (struct limit_look){
@@ -158,14 +162,14 @@ static struct limit_look fresh_look(const struct ground *ground, const struct ru
 	};
 }
 
-static int look(void *arg, const struct rule *rule, struct limit_look *out)
+static int look(void *arg, const struct rule *rule, bool kept, struct limit_look *out)
 {
 	const struct ground *ground = arg;
 
 	if (ground->instance)
 		return instance_limit_look(ground->instance, ground->policy, rule, ground->packet,
-					   out);
-	*out = fresh_look(ground, rule);
+					   kept, out);
+	*out = fresh_look(ground, rule, kept);
 	return 0;
 }
 
@@ -211,23 +215,28 @@ static const char *over_more(const struct explained *item, unsigned int depends)
 
 static void look_print(char out[TEXT_MAX], const struct explained *item, unsigned int depends)
 {
-	char amount[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	char amount[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX], others[OTHERS_MAX] = "";
 	const struct limit_look *l = &item->look;
+	const struct rule *rule = item->rule;
 
+	if (item->is_other)
+		snprintf(others, sizeof(others), " besides what is kept for %s%s",
+			 rule->keep_set[0] ? "@" : keep_words[rule->limit.keep_for - 1],
+			 rule->keep_set);
 	wait_print(time, l->banned ? l->ban_ns : l->wait_ns);
 	amount_print(amount, sizeof(amount), l->remaining, left_unit(item));
 	if (l->banned)
 		snprintf(out, TEXT_MAX, "yes, its key is banned for %s", time);
 	else if (l->wait_ns && !l->admits)
-		snprintf(out, TEXT_MAX, "yes, over: nothing left, next in %s%s", time,
+		snprintf(out, TEXT_MAX, "yes, over: nothing left%s, next in %s%s", others, time,
 			 over_more(item, depends));
 	else
-		snprintf(out, TEXT_MAX, "yes, %s: %s%s left%s", l->admits ? "within" : "over",
+		snprintf(out, TEXT_MAX, "yes, %s: %s%s left%s%s", l->admits ? "within" : "over",
 			 amount,
-			 item->rule->limit.unit != RL_PACKETS ? ""
-			 : l->remaining == 1                  ? " packet"
-							      : " packets",
-			 l->admits ? "" : over_more(item, depends));
+			 rule->limit.unit != RL_PACKETS ? ""
+			 : l->remaining == 1            ? " packet"
+							: " packets",
+			 others, l->admits ? "" : over_more(item, depends));
 }
 
 /* banned: the source is, which decides. */
@@ -280,6 +289,8 @@ static void look_put(struct json_object *object, const struct explained *item)
 	json_put_number(object, "wait_ns", l->wait_ns);
 	if (l->banned)
 		json_put_number(object, "ban_ns", l->ban_ns);
+	if (item->rule->limit.keep_for)
+		json_put_bool(object, "kept", !item->is_other);
 }
 
 static struct json_object *rules_report(const struct explanation *e, const struct ground *ground,

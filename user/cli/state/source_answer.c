@@ -16,6 +16,7 @@
 #include "kernel/instance/open.h"
 #include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
+#include "kernel/state/source_known.h"
 #include "policy/names.h"
 #include "policy/lint/proof.h"
 

@@ -13,6 +13,8 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
+#include "kernel/sets/sets.h"
+#include "kernel/state/source_known.h"
 #include "kernel/state/source_search.h"
 
 static uint64_t max_ns(uint64_t a, uint64_t b)
@@ -132,14 +134,31 @@ static void next_find(struct source_search *s)
 	}
 }
 
+/* Reads what limits with `keep` ask of the address; *sets is to be closed. */
+static int class_read(struct source_search *s, struct set_live *sets)
+{
+	bool keeps = false;
+
+	policy_for_each (s->policy, rule)
+		keeps |= rule->limit.keep_for;
+	if (!keeps)
+		return 0;
+	set_live_open(s->instance, sets);
+	s->members = &sets->members;
+	return s->text.by_dest ? 0 : instance_source_is_known(s->instance, s->addr, &s->is_known);
+}
+
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count)
 {
 	struct source_search s = {.instance = instance, .policy = policy, .addr = addr};
+	struct set_live sets = {0};
 	int ret;
 
 	search_begin(&s);
-	ret = search_index(&s);
+	ret = class_read(&s, &sets);
+	if (!ret)
+		ret = search_index(&s);
 	if (!ret)
 		ret = states_walk(&s);
 	if (!ret && s.ctx.hot)
@@ -149,6 +168,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 	if (!ret)
 		ret = bans_walk(&s, ban_found);
 	search_end(&s);
+	set_live_close(&sets);
 	if (ret) {
 		free(s.entries);
 		fail("%s: reading the states failed: %s", instance->device, strerror(-ret));

@@ -29,14 +29,10 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 			   struct source_entry *out);
 
 /* Whether the limit would admit such a packet now, and what its key has left; of limits that
- * packets share as well. Changes nothing. Silent. */
+ * packets share as well. kept: what the limit keeps for some is for it. Changes nothing. Silent. */
 int instance_limit_look(const struct instance *instance, const struct policy *policy,
-			const struct rule *rule, const struct rl_sample *packet,
+			const struct rule *rule, const struct rl_sample *packet, bool kept,
 			struct limit_look *out);
-
-/* Did a packet of the source (mapped) pass while the policy used new-source? Silent. */
-int instance_source_is_known(const struct instance *instance, const uint8_t source[16],
-			     bool *known);
 
 /* Nanoseconds for which the source (mapped) is banned from everything; 0: it is not. */
 uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16]);

@@ -35,7 +35,8 @@ static int limited_find(struct source_search *s)
 static int list_read(const struct instance *instance, const struct policy *policy,
 		     int (*find)(struct source_search *), struct source_entry **out, size_t *count)
 {
-	struct source_search s = {.instance = instance, .policy = policy, .spent = true};
+	struct source_search s = {
+		.instance = instance, .policy = policy, .is_other = true, .spent = true};
 	int ret;
 
 	search_begin(&s);

@@ -10,15 +10,11 @@
 
 #include <bpf/bpf.h>
 
-#include "algorithm/gcra.h"
-#include "algorithm/hot_key.h"
 #include "algorithm/key_parts.h"
-#include "algorithm/known_filter.h"
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/slot_maps.h"
-#include "kernel/policy/policy_read.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
 #include "policy/packets/explain.h"
@@ -193,10 +189,11 @@ static int key_look(struct source_search *s, const struct rule *rule,
 }
 
 int instance_limit_look(const struct instance *instance, const struct policy *policy,
-			const struct rule *rule, const struct rl_sample *packet,
+			const struct rule *rule, const struct rl_sample *packet, bool kept,
 			struct limit_look *out)
 {
-	struct source_search s = {.instance = instance, .policy = policy, .bytes = packet->bytes};
+	struct source_search s = {
+		.instance = instance, .policy = policy, .is_other = !kept, .bytes = packet->bytes};
 	struct rl_state_key key;
 	uint64_t until;
 	int ret;
@@ -218,63 +215,6 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 	out->banned = out->ban_ns;
 	free(s.entries);
 	return 0;
-}
-
-/* As bpf/match/known_source.h says. */
-static bool is_ripe(const struct instance *instance, uint64_t word)
-{
-	struct rl_policy_header header;
-
-	return word & KNOWN_RIPE || policy_header_read(instance, &header) || !header.ripens_ms;
-}
-
-static int known_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
-{
-	const struct source_search *s = arg;
-
-	(void)key;
-	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
-		return 0;
-	return is_ripe(s->instance, slot->word);
-}
-
-static int hot_source_is_known(struct source_search *s, const struct rl_state_key *key)
-{
-	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
-	struct hot_table table;
-	int ret = hot_open(s->instance, &table);
-
-	if (ret)
-		return ret;
-	ret = hot_lookup(&table, &numbers, key, known_found, s);
-	hot_close(&table);
-	return ret;
-}
-
-int instance_source_is_known(const struct instance *instance, const uint8_t source[16], bool *known)
-{
-	struct source_search s = {.instance = instance};
-	struct rl_state_key key = {0};
-	struct rl_state *states;
-	int ret;
-
-	search_begin(&s);
-	if (s.ctx.hot) {
-		memcpy(key.addr, source, sizeof(key.addr));
-		ret = hot_source_is_known(&s, &key);
-		*known = ret > 0;
-		return ret < 0 ? ret : 0;
-	}
-	prefix_mask(key.addr, source, key_bits(source, 32, 64));
-	states = calloc(search_parts(&s), sizeof(*states));
-	ret = !states                                                   ? -ENOMEM
-	      : bpf_map_lookup_elem(instance->fd.sources, &key, states) ? -errno
-									: 0;
-	*known = false;
-	for (int i = 0; !ret && i < search_parts(&s); i++)
-		*known |= is_ripe(instance, states[i].word);
-	free(states);
-	return ret == -ENOENT ? 0 : ret;
 }
 
 uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16])

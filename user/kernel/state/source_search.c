@@ -94,6 +94,17 @@ bool search_covers(const struct source_search *s, const struct rl_state_key *key
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
 
+/* Is it for the packet or the address? An address may have packets that are established, and
+ * others. */
+static bool keeps_for(const struct source_search *s, const struct rule *rule)
+{
+	if (!s->addr)
+		return !s->is_other;
+	if (rule->limit.keep_for == RL_KEEP_SET)
+		return set_member_len(s->members, rule->keep_set, s->addr) >= 0;
+	return rule->limit.keep_for == RL_KEEP_KNOWN && s->is_known;
+}
+
 struct rl_rule search_numbers(const struct source_search *s, const struct rule *rule)
 {
 	struct rl_rule numbers = {.limit_id = rule->limit_id,
@@ -103,6 +114,8 @@ struct rl_rule search_numbers(const struct source_search *s, const struct rule *
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
+	if (numbers.backend == RL_BACKEND_PARTS && keeps_for(s, rule))
+		numbers.parts.reserve = 0;
 	return numbers;
 }
 

@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/source_entry.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
@@ -27,6 +28,11 @@ struct source_search {
 	const uint8_t *addr;     /* NULL: any */
 	bool spent;              /* only states that admit nothing now */
 	struct search_id *by_id; /* see search_index() */
+	/* For whom limits keep a part: of an address, whether it is known and in which sets; of a
+	 * packet, that it is for others. */
+	bool is_known;
+	const struct set_members *members;
+	bool is_other;
 	uint32_t bytes; /* of a packet: whether it would be admitted is said, too; 0: none */
 	struct source_entry *entries; /* the caller frees them */
 	size_t count;

@@ -149,10 +149,50 @@ static void shared_explain(struct explained *item)
 	item->shared = true;
 }
 
+/* Is what the limit keeps for some for the packet, or on which fields does that depend? */
+static enum holds kept_for(const struct walk *walk, const struct rule *rule, unsigned int *fields)
+{
+	const struct probe *probe = walk->probe;
+	int len;
+
+	*fields = 0;
+	switch (rule->limit.keep_for) {
+	case RL_KEEP_NONE:
+		return HOLDS;
+	case RL_KEEP_ESTABLISHED:
+		*fields = RL_MATCH_ESTABLISHED & ~probe->stated;
+		return *fields ? HOLDS_DEPENDS : probe->is_established ? HOLDS : HOLDS_NOT;
+	case RL_KEEP_KNOWN:
+		*fields = RL_MATCH_NEW_SOURCE & ~probe->stated;
+		return *fields ? HOLDS_DEPENDS : probe->is_new ? HOLDS_NOT : HOLDS;
+	}
+	len = set_member_len(probe->members, rule->keep_set, lookup_address(probe));
+	*fields = len == SET_UNKNOWN ? FIELD_MEMBERS : 0;
+	return *fields ? HOLDS_DEPENDS : len < 0 ? HOLDS_NOT : HOLDS;
+}
+
+/* A packet that may be one for whom the limit keeps a part is taken for another. */
+static int bucket_look(struct walk *walk, struct explained *item)
+{
+	const struct explain_source *source = walk->source;
+	unsigned int fields;
+	enum holds kept = kept_for(walk, item->rule, &fields);
+	struct limit_look whole;
+	int rc = source->look(source->arg, item->rule, kept == HOLDS, &item->look);
+
+	item->looked = !rc;
+	item->is_other = kept != HOLDS;
+	if (rc || item->look.admits || kept != HOLDS_DEPENDS)
+		return rc;
+	rc = source->look(source->arg, item->rule, true, &whole);
+	if (!rc && whole.admits)
+		walk->out->depends |= fields;
+	return rc;
+}
+
 static int limit_look(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
-	int rc;
 
 	item->lacks = key_lacks(walk->probe, &item->rule->limit);
 	out->depends |= item->lacks;
@@ -162,9 +202,7 @@ static int limit_look(struct walk *walk, struct explained *item)
 		shared_explain(item);
 		return 0;
 	}
-	rc = walk->source->look(walk->source->arg, item->rule, &item->look);
-	item->looked = !rc;
-	return rc;
+	return bucket_look(walk, item);
 }
 
 /* The reason of a packet over the limit. */

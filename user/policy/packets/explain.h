@@ -23,14 +23,15 @@ struct explained {
 	unsigned int lacks; /* a limit that holds: fields of its key that are not stated */
 	bool looked;        /* a limit that holds, of which `look` is */
 	struct limit_look look;
+	bool is_other;       /* and that what it keeps for some is not for the packet */
 	bool shared;         /* a limit that holds, with `share`: what others send decides */
 	enum rl_reason over; /* the packet's reason, if the limit does not admit it */
 };
 
 /* Facts that the kernel knows. */
 struct explain_source {
-	/* 0 or a negative errno */
-	int (*look)(void *arg, const struct rule *rule, struct limit_look *out);
+	/* kept: what the limit keeps for some is for the packet. 0 or a negative errno */
+	int (*look)(void *arg, const struct rule *rule, bool kept, struct limit_look *out);
 	void *arg;
 	bool source_banned;
 };
