@@ -62,7 +62,9 @@ test_doctor() {
 		expect_status 1 rl B set load feed >/dev/null && is "$(finding 'the file of set feed failed to load')" 1
 }
 test_well() {
-	printf '%s\n' 'set bad' 'rule @bad deny' | rl B apply - -q && is "$(finding .)" 1 && is "$(finding '^1$')" 1
+	printf '%s\n' 'set bad' 'set gold' 'set watched' 'rule @bad deny' 'rule device limit 9/second keep 1 for @gold' \
+		'alarm a when src @watched over 900/second for 1s until under 500/second for 1s' |
+		rl B apply - -q && is "$(finding .)" 1 && is "$(finding '^3$')" 1
 }
 
 t 'a policy with three sets' begin
