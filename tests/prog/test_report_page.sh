@@ -32,7 +32,8 @@ attacks() {
 		    spans=[on(*times, of=of, index=index) for of, index, *times in (('rule', 0, 100, 300), ('rule', 0, 340, 500), ('rule', 0, 510, 912.4),
 		        ('rule', 1, 150, 160), ('alarm', 0, 104, 480), ('alarm', 0, 505, 900))],
 		    bans=1204, sources=[{'address': '198.51.100.7', 'packets': 1488000, 'share': .12}, {'address': '2001:db8:1234:5678::/64', 'packets': 248000, 'share': .02}],
-		    common={'port': [{'value': 'udp/27015', 'share': .97}, {'value': 'tcp/443', 'share': .02}], 'length': [{'value': 53, 'share': 1}], 'flags': []},
+		    common={'port': [{'value': 'udp/27015', 'share': .97}, {'value': 'tcp/443', 'share': .02}], 'length': [{'value': 53, 'share': 1}], 'ttl': [{'value': 57, 'share': .5}],
+		        'flags': []},
 		    known=[{'address': '203.0.113.9', 'packets': 1200}, {'address': '203.0.113.77', 'packets': 34}],
 		    changes=[{'time': at(220.5), 'event': 'apply', 'user': 'alice', 'text': 'policy applied by alice'}])
 		many = incident(2000, 5600, 500000, 9000, '<b>x</b>', rules=[rule(2000, 5600, 50000, 9000, 50, rule=f'{n} {HOSTILE}') for n in range(8)],
@@ -73,7 +74,7 @@ one_attack() {
 tables() {
 	attack 0 '.rules[1:], .alarms, .common, .sources, .known, .changes' '[["11,537,890 5.3 GiB","93.0 %","150,000/s 600 Mbit/s","20:28:20 to 20:41:52 3 times"],["reason malformed"],["333 162.5 KiB","< 0.1 %","70/s 280 kbit/s","20:29:10 to 20:29:20"]]
 [["flood","20:28:24 to 20:41:40 2 times"]]
-[["Destination port","udp/27015","97.0 %"],["tcp/443","2.0 %"],["Length in bytes","53","100.0 %"]]
+[["Destination port","udp/27015","97.0 %"],["tcp/443","2.0 %"],["Length in bytes","53","100.0 %"],["TTL","57","50.0 %"]]
 [["198.51.100.7","≈ 1,488,000","12.0 %"],["2001:db8:1234:5678::/64","≈ 248,000","2.0 %"]]
 [["203.0.113.9","≈ 1,200"],["203.0.113.77","≈ 34"]]
 [["20:30:20","alice","policy applied by alice"]]'

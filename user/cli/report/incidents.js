@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Draws the page of attacks from the document in it, that of `report -j`.
 
-const FIELDS = {port: 'Destination port', sport: 'Source port', length: 'Length in bytes', ttl: 'TTL', flags: 'TCP flags'};
+// The others are abbreviations, in capitals: TTL.
+const FIELDS = {port: 'Destination port', sport: 'Source port', length: 'Length in bytes', flags: 'TCP flags'};
 
 // The time that the report covers, and its day, if it is of a single one.
 let covered;
@@ -124,7 +125,7 @@ const alarms = (of, i) => of.alarms.length > 0 && [make('h3', {}, 'Alarms'),
 const common = (of, i) => Object.values(of.common).some((list) => list.length) && [make('h3', {}, 'Common to the dropped packets'),
 	table(`common-${i}`, 'Shares of the dropped packets; estimated.', [['', 'Field'], ['', 'Value'], ['n', 'Share']],
 		make('tbody', {}, Object.entries(of.common).map(([field, list]) => list.map(({value, share: part}, n) =>
-			row(n === 0 && make('th', {scope: 'rowgroup', rowspan: list.length}, FIELDS[field] || field), cell('', code(String(value))), shareCell(part, 1, 'n over'))))))];
+			row(n === 0 && make('th', {scope: 'rowgroup', rowspan: list.length}, FIELDS[field] || field.toUpperCase()), cell('', code(String(value))), shareCell(part, 1, 'n over'))))))];
 
 const sources = (of, i) => [make('h3', {}, 'Sources'), of.sources.length
 	? table(`sources-${i}`, 'Those that sent at least a hundredth of the dropped packets; estimated. An attacker can forge addresses.',
