@@ -61,7 +61,20 @@ test_other() {
 		rl B apply - <<<'rule any udp dport 9 limit 6k/second burst 1000 share' && counts_are 0/0 0/0 0/0 0/0 &&
 		! rl B stats | grep 'short now' && send 10 100 && counts_are 0/0 0/0 0/0 10/10 || return
 	printf '%s\n' 'rule any udp dport 8 limit 6k/second burst 1000 share' 'rule any udp dport 9 limit 6k/second burst 1000 share per source' |
-		rl B apply - && send 10 100 && is "$(stat_of B '.rules | map(.share | type) | join(" ")')" 'object null'
+		rl B apply - && send 10 100 && is "$(stat_of B '.rules | map(.share | type) | join(" ")')" 'object object'
+}
+
+# Sources that share one bucket: how many send, and what each may.
+test_keys() {
+	rl B apply - <<<'rule any udp limit 5k/second burst 1000 share per source' && is "$(share '[.short, has("keys")] | join(" ")')" 'false false' || return
+	flood A --src 198.18.0.0/27 --rate 20000 --seconds 2 >/dev/null &
+	sleep 1.5 && rl B stats -j >"$TMP/short" && rl B stats >"$TMP/text" && rl B stats --prometheus >"$TMP/metrics" && wait $! || return
+	cat "$TMP/text" "$TMP/short"
+	is "$(jq -c '.[0].rules[0].share | keys_unsorted' "$TMP/short")" '["short","unit","keys","pace"]' &&
+		between "$(jq '.[0].rules[0].share.keys' "$TMP/short")" 25 40 && between "$(jq '.[0].rules[0].share.pace' "$TMP/short")" 100 250 &&
+		grep -qE '^short now, about [0-9]+ sources, each [0-9]+/s: any udp limit .* share per source$' "$TMP/text" &&
+		grep -qE '^rlctl_share_packets_per_second\{.*share per source"\} [1-9]' "$TMP/metrics" &&
+		eventually 3 has 'not short now: any udp limit' rl B stats
 }
 
 veth_pair A B && veth_quiet A B && rl B attach veth-B || exit 1
@@ -72,3 +85,4 @@ sleep 1.1 # until the limit is no longer short
 t 'a source' test_source
 t 'since a document' test_since
 t 'another limit' test_other
+t 'a limit that sources share' test_keys

@@ -21,7 +21,8 @@ static const char rules[] = "rule any limit 1000/second burst 20\n"
 			    "rule any udp limit 1mbit over count for 10m\n"
 			    "rule 192.0.2.0/24 deny for 1h\n"
 			    "rule any gre limit 1000/second burst 20 share\n"
-			    "rule any esp limit 1mbit share\n";
+			    "rule any esp limit 1mbit share\n"
+			    "rule any sctp limit 1000/second burst 20 share per source\n";
 
 static void scraped_fill(struct scraped *out, const char *device, const char *text)
 {
@@ -70,11 +71,17 @@ static void hot_fill(struct scraped *scraped)
 	alarms_fill(&scraped->stats.alarms);
 	scraped->stats.shares = calloc(scraped->stats.policy.count, sizeof(struct share_counts));
 	assert_non_null(scraped->stats.shares);
-	for (size_t i = 0; i < scraped->stats.policy.count; i++)
+	for (size_t i = 0; i < scraped->stats.policy.count; i++) {
+		const struct rule *rule = &scraped->stats.policy.rules[i];
+
 		scraped->stats.shares[i] = (struct share_counts){
-			.has_classes = has_classes(&scraped->stats.policy.rules[i]),
+			.has_classes = has_classes(rule),
+			.is_short = true,
+			.keys = has_share(rule) && !has_classes(rule),
+			.key_pace = 970,
 			.arrived = {[RL_SHARE_KNOWN] = 40, [RL_SHARE_UNASKED] = UINT64_MAX},
 			.passed = {[RL_SHARE_KNOWN] = 39}};
+	}
 }
 
 static char *document_of(const struct scrape *scrape)
@@ -165,9 +172,15 @@ static const struct line_row {
 	 "rlctl_share_arrived_bytes_total" ETH0 ",rule=\"any esp limit 1mbit burst 100kbit "
 	 "share\",class=\"known\"} 40",
 	 1},
+	{"share: each source",
+	 "rlctl_share_packets_per_second" ETH0
+	 ",rule=\"any sctp limit 1000/second burst 20 share per source\"} 970",
+	 1},
+	{"share: each source, only of such limits", "rlctl_share_packets_per_second" SHARED "} 970",
+	 0},
 	{"no share, no samples",
 	 "rlctl_share_arrived_packets_total" ETH0 ",rule=\"" LIMIT "\",class=\"known\"} 0", 0},
-	{"rules", "rlctl_rules" ETH0 "} 5", 1},
+	{"rules", "rlctl_rules" ETH0 "} 6", 1},
 	{"rules: all are listed", "rlctl_rules_unlisted" ETH0 "} 0", 1},
 	{"rules: none of one address", "rlctl_rules_single_address" ETH0 "} 0", 1},
 	{"sources", "rlctl_sources_used" ETH0 "} 17", 1},

@@ -318,6 +318,24 @@ static void share_bytes_samples(struct page *page, const struct scraped *scraped
 	rule_samples_of(page, scraped, true, listed_max(page), share_bytes_sample);
 }
 
+/* For keys that share a limit of the metric's unit, while it is short. */
+static void pace_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct share_counts *counts = scraped->stats.shares;
+	bool packets = scraped->stats.policy.rules[i].limit.unit == RL_PACKETS;
+
+	if (!counts || !counts[i].keys || !counts[i].is_short ||
+	    packets != (page->metric->field == RL_PACKETS))
+		return;
+	rule_label(page, scraped, i);
+	sample_end(page, counts[i].key_pace);
+}
+
+static void pace_samples(struct page *page, const struct scraped *scraped)
+{
+	rule_samples_of(page, scraped, true, listed_max(page), pace_sample);
+}
+
 /* ---- the table ---- */
 
 #define COUNTER(name, field, print, help)           \
@@ -363,6 +381,12 @@ static const struct metric metrics[] = {
 	SHARES(passed, packets, "Packets within"),
 	SHARES(arrived, bytes, "Bytes that came to"),
 	SHARES(passed, bytes, "Bytes within"),
+	{"rlctl_share_packets_per_second", "gauge",
+	 "Rate that each source or destination has of a limit in packets that is short.",
+	 pace_samples, RL_PACKETS},
+	{"rlctl_share_bytes_per_second", "gauge",
+	 "Rate that each source or destination has of a limit in bytes that is short.",
+	 pace_samples, RL_BYTES},
 	GAUGE("rlctl_policy_generation", generation, generation_sample,
 	      "The policy applied last: a later one has a larger number."),
 	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},

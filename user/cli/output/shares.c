@@ -19,7 +19,11 @@ struct json_object *json_share(const struct rule *rule, const struct share_count
 
 	json_put_bool(object, "short", counts->is_short);
 	json_put_text(object, "unit", share_unit(rule));
-	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+	if (!has_classes(rule) && counts->is_short) {
+		json_put_number(object, "keys", counts->keys);
+		json_put_number(object, "pace", counts->key_pace);
+	}
+	for (int i = 0; has_classes(rule) && i < RL_SHARE_COUNTS; i++) {
 		struct json_object *class = json_object_new_object();
 
 		json_put_number(class, "arrived", counts->arrived[i]);
@@ -33,7 +37,7 @@ struct json_object *json_share(const struct rule *rule, const struct share_count
 	return object;
 }
 
-/* ---- a table */
+/* ---- text */
 
 /* A counter that decreased was reset meanwhile. */
 static uint64_t grown(uint64_t now, uint64_t before)
@@ -106,6 +110,20 @@ static void rates_print(const struct rule *rule, const struct share_counts *now,
 	table_print(&table);
 }
 
+/* ", about 51 sources, each 980/s" */
+static void keys_add(struct screen_line *line, const struct rule *rule,
+		     const struct share_counts *now)
+{
+	char number[NUMBER_TEXT_MAX];
+
+	number_print(number, now->keys);
+	line_add(line, 1, ", about %s %s", number,
+		 rule->limit.key == RL_KEY_DEST ? "destinations" : "sources");
+	number_print(number, now->key_pace);
+	line_add(line, LINE_STAYS, ", each %s%s/s", number,
+		 rule->limit.unit == RL_PACKETS ? "" : " bytes");
+}
+
 void share_print(const struct rule *rule, const struct policy_context *ctx,
 		 const struct share_counts *now, const struct share_counts *before,
 		 uint64_t elapsed_ns)
@@ -120,9 +138,14 @@ void share_print(const struct rule *rule, const struct policy_context *ctx,
 		return;
 	rule_format(words, rule, ctx);
 	putchar('\n');
-	line_add(&line, LINE_STAYS, "%sshort now: ", now->is_short ? "" : "not ");
+	line_add(&line, LINE_STAYS, "%sshort now", now->is_short ? "" : "not ");
+	if (!has_classes(rule) && now->is_short)
+		keys_add(&line, rule, now);
+	line_add(&line, LINE_STAYS, ": ");
 	line_add(&line, LINE_STAYS, "%s", words);
 	line_print(&line);
+	if (!has_classes(rule))
+		return;
 	if (before)
 		rates_print(rule, now, before, elapsed_ns);
 	else

@@ -67,7 +67,7 @@ static struct json_object *json_rule(const struct instance_stats *stats, size_t 
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
 	json_put(object, "shadow", json_amount(&counters->shadow));
-	if (stats->shares && stats->shares[i].has_classes)
+	if (stats->shares && has_share(rule))
 		json_put(object, "share", json_share(rule, &stats->shares[i]));
 	return object;
 }

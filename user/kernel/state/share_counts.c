@@ -13,6 +13,7 @@
 
 #include <bpf/bpf.h>
 
+#include "algorithm/share.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "kernel/maps/map.h"
@@ -22,10 +23,14 @@
 const char *const share_class_names[RL_SHARE_COUNTS] = {"established", "known", "strangers",
 							"unasked"};
 
+bool has_share(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_LIMIT && rule->limit.share[0];
+}
+
 bool has_classes(const struct rule *rule)
 {
-	return rule->action == RL_ACTION_LIMIT && rule->limit.share[0] &&
-	       rule->limit.key == RL_KEY_RULE;
+	return has_share(rule) && rule->limit.key == RL_KEY_RULE;
 }
 
 static size_t counts_size(const struct instance *instance)
@@ -100,8 +105,14 @@ static uint64_t per_second(const struct rl_share *share, uint64_t amount)
 
 static void state_note(const struct rl_share *share, uint64_t now_ns, struct share_counts *out)
 {
+	const struct rl_share_part *part = &share->part[RL_SHARE_KNOWN]; /* of all keys */
+
 	out->busy_ns = share->busy_ns;
 	out->is_short = share->busy_ns > now_ns;
+	if (!out->has_classes) {
+		out->keys = share_senders(part, RL_SHARE_KNOWN) >> SHARE_SENDERS_SHIFT;
+		out->key_pace = per_second(share, part->pace);
+	}
 	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
 		out->room[i] = per_second(share, share->part[i].room);
 		out->pace[i] = per_second(share, share->part[i].pace);
@@ -119,7 +130,7 @@ static int shares_note(const struct instance *instance, const struct policy *pol
 		const struct rule *rule = &policy->rules[i];
 
 		out[i].has_classes = has_classes(rule);
-		for (uint32_t n = 0; !ret && out[i].has_classes && n < RL_SHARES_MAX; n++) {
+		for (uint32_t n = 0; !ret && has_share(rule) && n < RL_SHARES_MAX; n++) {
 			if (limits[n] != rule->limit_id ||
 			    shares->share[n].limit_id != rule->limit_id)
 				continue;
@@ -140,7 +151,7 @@ int share_counts_read(const struct instance *instance, const struct policy *poli
 
 	*out = NULL;
 	policy_for_each (policy, rule)
-		any = any || has_classes(rule);
+		any = any || has_share(rule);
 	if (!any)
 		return 0;
 	ret = element_read(instance, POLICY_MAP_shares, 0, sizeof(struct rl_shares), &shares);

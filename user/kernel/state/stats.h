@@ -20,7 +20,7 @@ struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
-	struct share_counts *shares; /* for policy.rules[i]; NULL: no limit has classes */
+	struct share_counts *shares; /* for policy.rules[i]; NULL: no limit is shared */
 	struct set_stats *sets;      /* for policy.sets[i] */
 	struct alarms_now alarms;
 	struct clock_pair alarms_at; /* when they were read */
