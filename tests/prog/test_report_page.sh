@@ -22,7 +22,7 @@ attacks() {
 		def rule(begin, end, packets, peak, times=1, **name):
 		    return on(begin, end, **name, dropped=amount(packets), peak=amount(peak), times=times)
 		def incident(begin, end, packets, peak, device='eth0', **more):
-		    empty = {'rules': [], 'alarms': [], 'spans': [], 'bans': 0, 'common': {}, 'sources': [], 'known': [], 'changes': []}
+		    empty = {'rules': [], 'alarms': [], 'spans': [], 'bans': 0, 'patterns': [], 'common': {}, 'sources': [], 'known': [], 'changes': []}
 		    return on(begin, end, device=device, hook='xdp', seconds=(end or 7200) - begin, dropped=amount(packets), peak=amount(peak), **{**empty, **more})
 		LONG = ('any udp dport 53,123,161,389,1900,11211,27015-27030 length 400-1500 ttl 30-70 payload 0 ffffffff/ffffffff limit '
 		        'token-bucket 20000/second burst 4000 per source/24,56 over ban 10m while flood')
@@ -31,6 +31,8 @@ attacks() {
 		    alarms=[on(104, 900, alarm='flood', times=2)],
 		    spans=[on(*times, of=of, index=index) for of, index, *times in (('rule', 0, 100, 300), ('rule', 0, 340, 500), ('rule', 0, 510, 912.4),
 		        ('rule', 1, 150, 160), ('alarm', 0, 104, 480), ('alarm', 0, 505, 900))],
+		    patterns=[{'pattern': 'udp/27015 length 32-63 ttl 48-63', 'share': .62, 'from': '198.51.0.0/16', 'known': .02,
+		        'rule': 'rule device udp dport 27015 length 32-63 ttl 48-63 not established limit 100/second'}, {'pattern': 'icmp', 'share': .1}],
 		    bans=1204, sources=[{'address': '198.51.100.7', 'packets': 1488000, 'share': .12}, {'address': '2001:db8:1234:5678::/64', 'packets': 248000, 'share': .02}],
 		    common={'port': [{'value': 'udp/27015', 'share': .97}, {'value': 'tcp/443', 'share': .02}], 'length': [{'value': 53, 'share': 1}], 'ttl': [{'value': 57, 'share': .5}],
 		        'flags': []},
@@ -72,8 +74,9 @@ one_attack() {
 		attack 0 .cards '{"Begin":"20:28:20","End":"20:41:52","Lasted":"13m 33s","▼ Dropped":"12,406,333","Peak":"150,000","Bans":"1,204"}'
 }
 tables() {
-	attack 0 '.rules[1:], .alarms, .common, .sources, .known, .changes' '[["11,537,890 5.3 GiB","93.0 %","150,000/s 600 Mbit/s","20:28:20 to 20:41:52 3 times"],["reason malformed"],["333 162.5 KiB","< 0.1 %","70/s 280 kbit/s","20:29:10 to 20:29:20"]]
+	attack 0 '.rules[1:], .alarms, .patterns, .common, .sources, .known, .changes' '[["11,537,890 5.3 GiB","93.0 %","150,000/s 600 Mbit/s","20:28:20 to 20:41:52 3 times"],["reason malformed"],["333 162.5 KiB","< 0.1 %","70/s 280 kbit/s","20:29:10 to 20:29:20"]]
 [["flood","20:28:24 to 20:41:40 2 times"]]
+[["udp/27015 length 32-63 ttl 48-63"],["62.0 %","2.0 %","198.51.0.0/16"],["To limit it: rule device udp dport 27015 length 32-63 ttl 48-63 not established limit 100/second"],["icmp"],["10.0 %","0.0 %","-"]]
 [["Destination port","udp/27015","97.0 %"],["tcp/443","2.0 %"],["Length in bytes","53","100.0 %"],["TTL","57","50.0 %"]]
 [["198.51.100.7","≈ 1,488,000","12.0 %"],["2001:db8:1234:5678::/64","≈ 248,000","2.0 %"]]
 [["203.0.113.9","≈ 1,200"],["203.0.113.77","≈ 34"]]
@@ -96,7 +99,7 @@ no_end() {
 		attack 2 '.lead | endswith("1 known client lost packets. No end is on record: the attack may go on.")' true &&
 		attack 2 .lanes '["any icmp limit 10/second","▶"]' && attack 2 '.places' '[[0,960]]'
 }
-empty_parts() { attack 1 '[.sources, .known, .common, .alarms[0][0]]' '[null,null,null,"a0"]'; }
+empty_parts() { attack 1 '[.sources, .known, .patterns, .common, .alarms[0][0]]' '[null,null,null,null,"a0"]'; }
 
 no_attack() { other '.incidents = [] | .smaller = {incidents: 0, packets: 0}' '.page | [.lead, (.attacks | length), .wrong]' '["No attack is on record.",0,[]]'; }
 single() {

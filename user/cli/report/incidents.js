@@ -122,6 +122,12 @@ const alarms = (of, i) => of.alarms.length > 0 && [make('h3', {}, 'Alarms'),
 	table(`alarms-${i}`, 'When an alarm was on.', [['', 'Alarm'], ['', 'When']],
 		make('tbody', {}, of.alarms.map((one) => row(head(one.alarm), cell('', turns(one, dayOf(of.begin)))))))];
 
+const patternsOf = (of, i) => of.patterns.length > 0 && [make('h3', {}, 'Patterns of the dropped packets'),
+	table(`patterns-${i}`, 'Each is of a tenth of them or more; estimated.', [['', 'Share'], ['n', 'of known sources'], ['', 'From']], of.patterns.map((one) =>
+		make('tbody', {class: 'rule'}, row(make('th', {colspan: 3, scope: 'rowgroup'}, code(one.pattern))),
+			row(shareCell(one.share, 1, 'over'), cell('n', share(one.known || 0, 1)), cell('', one.from ? code(one.from) : '-')),
+			one.rule && row(make('td', {class: 'words', colspan: 3}, 'To limit it: ', code(one.rule))))))];
+
 const common = (of, i) => Object.values(of.common).some((list) => list.length) && [make('h3', {}, 'Common to the dropped packets'),
 	table(`common-${i}`, 'Shares of the dropped packets; estimated.', [['', 'Field'], ['', 'Value'], ['n', 'Share']],
 		make('tbody', {}, Object.entries(of.common).map(([field, list]) => list.map(({value, share: part}, n) =>
@@ -142,7 +148,7 @@ const changes = (of, i) => of.changes.length > 0 && [make('h3', {}, 'Changes by 
 	table(`changes-${i}`, 'Made during the attack.', [['', 'Time'], ['', 'User'], ['', 'Change']], make('tbody', {}, of.changes.map((one) =>
 		row(head(moment(one.time, dayOf(of.begin))), cell('', make('bdi', {}, one.user || '-')), cell('words', make('bdi', {}, one.text))))))];
 
-const attack = (of, n) => fill(section(`${n}: ${place(of)}, ${period(of)}`, [attackLead, cards, timeline, rules, alarms, common, sources, known, changes]
+const attack = (of, n) => fill(section(`${n}: ${place(of)}, ${period(of)}`, [attackLead, cards, timeline, rules, alarms, patternsOf, common, sources, known, changes]
 	.map((part) => part(of, n))), {id: `attack-${n}`}, []);
 
 // ---- the page
