@@ -85,7 +85,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-shares bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) sane fuzzers build/rlctl.sane
@@ -268,6 +268,9 @@ bench-policies: all benches
 bench-proof: all benches
 	@tests/bench/proof.sh
 
+bench-shares: all benches
+	@tests/bench/shares.sh
+
 bench-challenge: all benches
 	@tests/bench/challenge.sh
 
@@ -341,6 +344,7 @@ help:
 	@echo 'make bench-set-lookups  what it costs to look an address up in a set (as root)'
 	@echo 'make bench-policies  whole policies under floods that they refuse (as root)'
 	@echo 'make bench-proof  what it costs to ask who is there (as root)'
+	@echo 'make bench-shares  what it costs to share a limit, and what each class has of it (as root)'
 	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
