@@ -72,6 +72,8 @@ PLAYS = {
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
          [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
           reflected(None, 53)]),
+    "hosting.md: One limit for each machine":
+        ({**SHELL, **WEB, **GAME}, [heavy("any tcp syn", 443, TCP, SYN)]),
     "guide.md: Matches":
         ({"pings": pings, **SHELL, **WEB, **GAME}, []),
     "rlctl-policy.5: Bytes behind the header of UDP, TCP (with its options) or ICMP: 1 to 16 bytes in hexadecimal digits, that many":
