@@ -62,9 +62,9 @@ trap cleanup EXIT
 
 veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on &&
 	printf 'rule 198.18.0.0/16 deny\nrule any limit 100000/second\n' >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" || exit 1
-bg flood A --seconds 60 --rate 6000 --src 198.18.0.0/16 --proto udp --dport 27015 --size 92
-bg flood A --seconds 60 --rate 1000 --src 0.0.0.0/1 --proto tcp-syn --dport 443 --size 60
-bg flood A --seconds 60 --rate 500 --src fd78::1 --proto icmp --size 92
+bg flood A --seconds 900 --rate 6000 --src 198.18.0.0/16 --proto udp --dport 27015 --size 92
+bg flood A --seconds 900 --rate 1000 --src 0.0.0.0/1 --proto tcp-syn --dport 443 --size 60
+bg flood A --seconds 900 --rate 500 --src fd78::1 --proto icmp --size 92
 sleep 0.5
 t 'as JSON' test_json
 t 'as text' test_text
