@@ -83,6 +83,14 @@ _mld_at_once() {
 # than it has.
 no_native() { in_ns "$2" ethtool -L "veth-$2" rx 1; }
 
+# devices_new NAME…: further devices of B, each with a peer NAME-peer beside it.
+devices_new() {
+	local n
+	for n in "$@"; do
+		ip -n "$(ns B)" link add "$n" type veth peer name "$n-peer" || return
+	done
+}
+
 # veth_quiet A B: fixed neighbours, so that no ARP or neighbour discovery disturbs exact counts.
 veth_quiet() {
 	_neighbour "$1" "$2" 2 && _neighbour "$2" "$1" 1
@@ -255,6 +263,9 @@ has() {
 	output=$("$@" 2>&1) || _say "exit status $? with output: $output" || return
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
+
+# ends STATUS TEXT CMD…: CMD ends so, and prints TEXT.
+ends() { has "$2" expect_status "$1" "${@:3}"; }
 
 # eventually SECONDS CMD…: CMD succeeds within that time, the most that an idle machine needs; a busy one, which may stand
 # still for a quarter of a minute, is given ten times as much. Only its last output is shown.

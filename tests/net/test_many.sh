@@ -8,16 +8,6 @@ SMALL='--sources 1024 --prefixes 1024 --bans 1024'
 POLICY=$TMP/policy
 echo 'rule device limit 20/second burst 20' >"$POLICY"
 
-device_new() {
-	local n
-	for n in "$@"; do
-		ip -n "$(ns B)" link add "$n" type veth peer name "$n-peer" || return
-	done
-}
-
-# ends STATUS TEXT CMD…: CMD ends so, and prints TEXT.
-ends() { has "$2" expect_status "$1" "${@:3}"; }
-
 attached() { rl B status -j | json 'map(.device + " " + .hook) | join(",")'; }
 rules() { rl B status -j | json '[.[].rules[].rule] | unique | join("; ")'; }
 attached_are() { is "$(attached)" "$1"; }
@@ -70,7 +60,7 @@ test_replace() {
 }
 
 test_name() { # a device whose name is a pattern comes first
-	device_new 'w*' w1 && put 'w*' && attached_are 'w* xdp' && rl B detach 'w*' &&
+	devices_new 'w*' w1 && put 'w*' && attached_are 'w* xdp' && rl B detach 'w*' &&
 		ip -n "$(ns B)" link del 'w*' && ip -n "$(ns B)" link del w1
 }
 
@@ -109,36 +99,36 @@ fresh() {
 pins_gone() { [[ ! -e "$(ns_pins B)/$1-xdp" ]]; }
 
 test_comes() {
-	fresh && device_new t1 && follow 't1 xdp' && device_new t2 other2 t3 &&
+	fresh && devices_new t1 && follow 't1 xdp' && devices_new t2 other2 t3 &&
 		eventually 20 attached_are 't1 xdp,t2 xdp,t3 xdp' && follow_end && attached_are 't1 xdp,t2 xdp,t3 xdp'
 }
 
 # One that goes leaves no pin; one of the same name is attached to again.
 test_goes() {
-	fresh && device_new t1 && follow 't1 xdp' && device_new t2 && eventually 20 attached_are 't1 xdp,t2 xdp' &&
+	fresh && devices_new t1 && follow 't1 xdp' && devices_new t2 && eventually 20 attached_are 't1 xdp,t2 xdp' &&
 		ip -n "$(ns B)" link del t2 && eventually 20 pins_gone t2 && attached_are 't1 xdp' &&
-		device_new t2 && eventually 20 attached_are 't1 xdp,t2 xdp' && follow_end
+		devices_new t2 && eventually 20 attached_are 't1 xdp,t2 xdp' && follow_end
 }
 
 # An operator's detach stands, whatever else happens to the device.
 test_detached() {
-	fresh && device_new t1 t2 && follow 't1 xdp,t2 xdp' && rl B detach t1 &&
-		ip -n "$(ns B)" link set t1 up && device_new t3 && eventually 20 attached_are 't2 xdp,t3 xdp' &&
+	fresh && devices_new t1 t2 && follow 't1 xdp,t2 xdp' && rl B detach t1 &&
+		ip -n "$(ns B)" link set t1 up && devices_new t3 && eventually 20 attached_are 't2 xdp,t3 xdp' &&
 		follow_end
 }
 
 # Renamed into the pattern, out of it, and moved to another namespace.
 test_moved() {
-	fresh && device_new other3 t1 && follow 't1 xdp' && ip -n "$(ns B)" link set other3 name t2 &&
+	fresh && devices_new other3 t1 && follow 't1 xdp' && ip -n "$(ns B)" link set other3 name t2 &&
 		eventually 20 attached_are 't1 xdp,t2 xdp' && ip -n "$(ns B)" link set t1 name gone &&
 		eventually 20 attached_are 'gone xdp,t2 xdp' && ip -n "$(ns B)" link set gone netns "$(ns A)" &&
 		eventually 20 attached_are 't2 xdp' && has 'moved to another network namespace' rl B doctor || return
-	ip -n "$(ns A)" link del gone && device_new t3 && eventually 20 pins_gone gone && follow_end
+	ip -n "$(ns A)" link del gone && devices_new t3 && eventually 20 pins_gone gone && follow_end
 }
 
 # A policy that is wrong for a while, and one that is changed.
 test_policy_changes() {
-	fresh && follow '' && echo 'rule any frobnicate' >"$POLICY" && device_new t1 &&
+	fresh && follow '' && echo 'rule any frobnicate' >"$POLICY" && devices_new t1 &&
 		eventually 20 grep -q frobnicate "$TMP/bg" && attached_are '' && echo 'rule any deny' >"$POLICY" &&
 		ip -n "$(ns B)" link set t1 up && eventually 20 attached_are 't1 xdp' && is "$(rules)" 'any deny' &&
 		follow_end
@@ -147,15 +137,15 @@ test_policy_changes() {
 # Killed, it leaves what is attached; what came meanwhile is attached to when it runs again, and what was
 # there before gets the policy.
 test_killed() {
-	fresh && device_new t1 && follow 't1 xdp' && kill -KILL -- "-$BG_PID" || return
+	fresh && devices_new t1 && follow 't1 xdp' && kill -KILL -- "-$BG_PID" || return
 	wait "$BG_PID"
-	attached_are 't1 xdp' && device_new t2 && echo 'rule any deny' >"$POLICY" &&
+	attached_are 't1 xdp' && devices_new t2 && echo 'rule any deny' >"$POLICY" &&
 		follow 't1 xdp,t2 xdp' --or-apply && is "$(rules)" 'any deny' && follow_end
 }
 
 test_no_policy() { ends 1 'No such file' put 't?' --follow --policy "$TMP/absent"; }
 
-if ! { ns_new B && ns_new A && device_new va vb vc other; }; then
+if ! { ns_new B && ns_new A && devices_new va vb vc other; }; then
 	_say 'no devices'
 	exit 1
 fi

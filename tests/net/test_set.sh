@@ -22,9 +22,6 @@ sends() { flood A --count 4 --src "$1"; }
 drops() { is "$(dropped sends "$1")" 4; }
 passes() { is "$(dropped sends "$1")" 0; }
 
-# ends STATUS TEXT CMD…
-ends() { has "$2" expect_status "$1" "${@:3}"; }
-
 begin() {
 	veth_pair A B && policy >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" -q
 }

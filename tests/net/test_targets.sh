@@ -5,16 +5,6 @@
 # shellcheck disable=SC2016 # the backquotes are those of messages
 source "$(dirname "$0")/../lib.sh"
 
-devices_new() {
-	local n
-	for n in "$@"; do
-		ip -n "$(ns B)" link add "$n" type veth peer name "$n-peer" || return
-	done
-}
-
-# ends STATUS TEXT CMD…: CMD ends so, and prints TEXT.
-ends() { has "$2" expect_status "$1" "${@:3}"; }
-
 # policies: the rules of every device, as DEVICE HOOK: RULE; RULE
 policies() {
 	rl B status -j | json -r '.[] | "\(.device) \(.hook): \([.rules[].rule] | join("; "))"' | paste -sd,
