@@ -182,16 +182,17 @@ static int processes_attach(struct many *many, size_t i)
 	int cpus = cpus_online(), running = 0, rc = 0;
 
 	for (; (!rc || many->keep) && i < many->count && !signals_held(); i++) {
-		if (one_start(&many->items[i]))
+		if (one_start(&many->items[i])) {
 			rc = -1;
-		else if (++running >= cpus && running-- && any_end(many))
-			rc = -1;
+		} else if (++running == cpus) {
+			rc |= any_end(many);
+			running--;
+		}
 	}
 	if (i < many->count && signals_held())
 		rc = fail("interrupted");
 	while (running--)
-		if (any_end(many))
-			rc = -1;
+		rc |= any_end(many);
 	return rc;
 }
 

@@ -100,11 +100,17 @@ static int plan_attach(struct plan *plan)
 	return rc;
 }
 
-void plans_detach(struct plan plans[HOOKS])
+/* Those of the hooks before `end`. */
+static void hooks_detach(const struct plan plans[HOOKS], int end)
 {
-	for (int hook = RL_HOOK_XDP; hook < HOOKS; hook++)
+	for (int hook = RL_HOOK_XDP; hook < end; hook++)
 		if (plans[hook].wanted)
 			instance_detach(&plans[hook].target);
+}
+
+void plans_detach(const struct plan plans[HOOKS])
+{
+	hooks_detach(plans, HOOKS);
 }
 
 int plans_attach(struct plan plans[HOOKS])
@@ -112,13 +118,9 @@ int plans_attach(struct plan plans[HOOKS])
 	for (int hook = RL_HOOK_XDP; hook < HOOKS; hook++) {
 		struct plan *plan = &plans[hook];
 
-		if (!plan->wanted)
+		if (!plan->wanted || !plan_attach(plan))
 			continue;
-		if (!plan_attach(plan))
-			continue;
-		while (--hook >= RL_HOOK_XDP)
-			if (plans[hook].wanted)
-				instance_detach(&plans[hook].target);
+		hooks_detach(plans, hook);
 		return POLICY_REFUSED; /* by the kernel, or it takes no program here */
 	}
 	return 0;
