@@ -294,8 +294,10 @@ static int many_apply(const struct command *command, const struct attach_options
 	return rc;
 }
 
+/* With a follower if it goes on with the devices that come. */
 static int many_attach(const struct command *command, const struct attach_options *options,
-		       unsigned int hooks, const struct policy_file *file)
+		       unsigned int hooks, const struct policy_file *file,
+		       struct follower *follower)
 {
 	struct device_choices choices;
 	int rc;
@@ -309,9 +311,12 @@ static int many_attach(const struct command *command, const struct attach_option
 		note("%s: %zu of the devices attached already, and left so: `rlctl apply -i` changes "
 		     "their policy",
 		     command->target.device, choices.attached);
-	if (!rc && choices.count)
-		rc = devices_attach(command, options, &choices, file,
-				    option_given(command, OPTION_FOLLOW));
+	if (!rc) {
+		if (choices.count)
+			rc = devices_attach(command, options, &choices, file, follower);
+		if (follower)
+			follow_done(follower, &choices);
+	}
 	devices_clear(&choices);
 	return rc;
 }
@@ -332,6 +337,7 @@ int cmd_attach(const struct command *command)
 	bool follow = option_given(command, OPTION_FOLLOW);
 	bool many = follow || devices_are_many(command), read;
 	struct policy_file file;
+	struct follower follower;
 	int rc = options_get(command, &options);
 
 	if (!rc)
@@ -348,13 +354,16 @@ int cmd_attach(const struct command *command)
 	if (rc)
 		return rc;
 	read = path && !policy_file_read(path, &file);
+	if (follow)
+		follow_begin(&follower, command, &options, hooks);
 	if (many)
-		rc = many_attach(command, &options, hooks, read ? &file : NULL);
+		rc = many_attach(command, &options, hooks, read ? &file : NULL,
+				 follow ? &follower : NULL);
 	else
 		rc = one_attach(command, &options, hooks, read ? &file : NULL);
 	if (read)
 		policy_file_clear(&file);
 	if (follow && rc != EXIT_USAGE && (read || !path))
-		rc = devices_follow(command, &options, hooks);
+		rc = follow_run(&follower);
 	return rc;
 }

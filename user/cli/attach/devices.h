@@ -36,7 +36,23 @@ void devices_clear(struct device_choices *choices);
 int devices_attach(const struct command *command, const struct attach_options *options,
 		   struct device_choices *choices, const struct policy_file *file, bool keep);
 
-/* attach --follow: attaches to the devices that are selected, and to each that comes, until a
- * signal ends it. Reads the policy anew for each. 0 or -1. */
-int devices_follow(const struct command *command, const struct attach_options *options,
-		   unsigned int hooks);
+/* attach --follow: attaches to the devices that are selected, and to each that comes. */
+struct follower {
+	const struct command *command;
+	const struct attach_options *options;
+	unsigned int hooks;
+	struct known *known; /* devices that were there when they were listed last */
+	size_t count;
+	int sweeps; /* left, for pins of devices that are gone */
+};
+
+/* Lists the devices that are there, before the first are attached to. */
+void follow_begin(struct follower *f, const struct command *command,
+		  const struct attach_options *options, unsigned int hooks);
+
+/* The devices listed are done with but for those of `choices` that were not attached to: an
+ * operator may detach them. */
+void follow_done(struct follower *f, const struct device_choices *choices);
+
+/* Attaches to what comes, and reads the policy anew for each, until a signal ends it. 0 or -1. */
+int follow_run(struct follower *f);

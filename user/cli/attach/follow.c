@@ -30,15 +30,6 @@ struct known {
 	bool there;
 };
 
-struct follower {
-	const struct command *command;
-	const struct attach_options *options;
-	unsigned int hooks;
-	struct known *known;
-	size_t count;
-	int sweeps; /* left */
-};
-
 static struct known *known_find(struct follower *f, const char *name, int ifindex)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -115,27 +106,21 @@ static void choices_take(struct follower *f, struct device_choices *all, struct 
 	out->items = all->items;
 }
 
-/* A device is left alone once it was attached to: an operator may have detached it since. */
-static void done_mark(struct follower *f, const struct device_choices *choices)
+static const struct device_choice *choice_named(const struct device_choices *choices,
+						const char *name)
 {
-	for (size_t i = 0; i < choices->count; i++) {
-		const struct device_choice *choice = &choices->items[i];
-		struct known *known = known_find(f, choice->name, device_index(choice->name));
-
-		if (known && choice->attached)
-			known->tries = 0;
-	}
+	for (size_t i = 0; i < choices->count; i++)
+		if (!strcmp(choices->items[i].name, name))
+			return &choices->items[i];
+	return NULL;
 }
 
-/* Those that were attached to before. */
-static void others_mark(struct follower *f, const struct device_choices *choices)
+void follow_done(struct follower *f, const struct device_choices *choices)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		size_t at = 0;
+		const struct device_choice *choice = choice_named(choices, f->known[i].name);
 
-		while (at < choices->count && strcmp(choices->items[at].name, f->known[i].name))
-			at++;
-		if (at == choices->count)
+		if (!choice || choice->attached)
 			f->known[i].tries = 0;
 	}
 }
@@ -157,37 +142,42 @@ static void new_attach(struct follower *f)
 	if (!is_wanted(f) || (path && policy_file_read(path, &file)))
 		return;
 	if (!devices_choose(f->command, f->hooks, &all)) {
-		others_mark(f, &all);
 		choices_take(f, &all, &wanted);
+		if (wanted.count)
+			devices_attach(f->command, f->options, &wanted, path ? &file : NULL, true);
+		follow_done(f, &wanted);
 	}
-	if (wanted.count)
-		devices_attach(f->command, f->options, &wanted, path ? &file : NULL, true);
-	done_mark(f, &wanted);
 	devices_clear(&all);
 	if (path)
 		policy_file_clear(&file);
 }
 
-int devices_follow(const struct command *command, const struct attach_options *options,
-		   unsigned int hooks)
+void follow_begin(struct follower *f, const struct command *command,
+		  const struct attach_options *options, unsigned int hooks)
 {
-	struct command later = *command; /* what is attached by now stays as it is */
-	struct follower f = {.command = &later, .options = options, .hooks = hooks};
+	*f = (struct follower){.command = command, .options = options, .hooks = hooks};
+	devices_list(f);
+}
+
+int follow_run(struct follower *f)
+{
+	struct command later = *f->command; /* what is attached by now stays as it is */
 	struct pollfd fds[] = {{.fd = links_watch_open(), .events = POLLIN},
 			       {.fd = signals_open(), .events = POLLIN}};
 
 	later.arguments[OPTION_OR_APPLY] = NULL;
+	f->command = &later;
 	if (fds[0].fd < 0 || fds[1].fd < 0)
 		return fail("attach --follow: %s", strerror(fds[0].fd < 0 ? -fds[0].fd : errno));
 	while (!fds[1].revents) {
-		devices_list(&f);
-		new_attach(&f);
+		devices_list(f);
+		new_attach(f);
 		message_flush();
-		poll(fds, 2, f.sweeps ? SWEEP_MS : -1);
+		poll(fds, 2, f->sweeps ? SWEEP_MS : -1);
 		links_watch_drain(fds[0].fd);
 	}
 	close(fds[0].fd);
 	close(fds[1].fd);
-	free(f.known);
+	free(f->known);
 	return 0;
 }
