@@ -55,7 +55,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 20u
+#define RL_ABI_VERSION 21u
 
 #include "abi/alarms.h"
 #include "abi/fields.h"

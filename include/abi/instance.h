@@ -56,7 +56,7 @@ struct rl_instance {
 	__u32 put_fq;        /* 1: so is its fq, and what was there is to come back */
 	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */
 	__u32 root_handle;
-	__u32 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for at least */
+	__u64 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for at least */
 	__u32 proof;          /* enum rl_proof */
 	__u32 challenge_rate; /* answers a second that it sends at most; 0: RL_CHALLENGE_RATE */
 	__u32 companion; /* id of its program at egress that notes what this machine asks; 0: none
@@ -64,7 +64,7 @@ struct rl_instance {
 	char root_kind[16];
 	__u8 root_options[RL_ROOT_OPTIONS_MAX];
 };
-_Static_assert(sizeof(struct rl_instance) == 424, "rl_instance");
+_Static_assert(sizeof(struct rl_instance) == 432, "rl_instance");
 
 /* Both clocks at one instant. */
 struct rl_clocks {

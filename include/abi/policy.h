@@ -340,12 +340,19 @@ enum rl_policy_use {
 	RL_USE_STATES = 1 << 28,     /* a limit bans, or its state is not that of a bucket */
 	RL_USE_FACTS_FIRST = 1 << 29, /* an alarm asks for a set, a payload or a filter */
 	RL_USE_PARTS = 1 << 30,       /* a limit with `share` or `keep` */
+	RL_USE_HOT = 1ull << 32,      /* a limit by source or other key, in the hot table */
+	RL_USE_SOURCES = 1ull << 33,  /* states of short keys in an LRU */
+	RL_USE_PREFIXES = 1ull << 34, /* the policy has a prefix */
 };
 
 #define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
 #define RL_USE_ANY_SETS (RL_USE_SETS | RL_USE_SET_RULES)
-#define RL_USE_ANY_STATES \
-	(RL_USE_STATES | RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_FLEET)
+#define RL_USE_ANY_STATES                                                               \
+	(RL_USE_STATES | RL_USE_SOURCES | RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | \
+	 RL_USE_FLEET)
+
+/* Those for which the program has other maps, and hardly other code. */
+#define RL_USE_TABLES (RL_USE_HOT | RL_USE_SOURCES | RL_USE_PREFIXES)
 
 /* Those for which a program of the objects with EXTENDED is taken (bpf/variant.h). */
 #define RL_USE_EXTENDED                                                                         \
@@ -355,10 +362,10 @@ enum rl_policy_use {
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */
-#define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_ANY_STATES | RL_USE_NEW_SOURCE)
+#define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_ANY_STATES | RL_USE_NEW_SOURCE | RL_USE_TABLES)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
-#define RL_USE_UNSETTLED (1u << 31)
+#define RL_USE_UNSETTLED (1ull << 63)
 
 /* The packets for which refusals of addresses are remembered, where no limit holds for all: those
  * of a protocol, of a range of destination ports, or both. bpf/limit/refusal.h */
@@ -382,7 +389,7 @@ struct rl_policy_header {
 	__u32 half;          /* 0 or 1: which trie, and which half of the rules array */
 	__u32 prefixes;      /* entries in the trie; 0 = do not look */
 	__u32 rules;         /* used elements of the half */
-	__u32 uses;          /* enum rl_policy_use */
+	__u64 uses;          /* enum rl_policy_use */
 	__u8 shortest4;      /* key length of the shortest IPv4 prefix in the trie */
 	__u8 shortest6;      /* and of the shortest IPv6 prefix */
 	__u8 payload_first;  /* which bytes of a payload the rules compare, */
@@ -401,7 +408,7 @@ struct rl_policy_header {
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 144, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 152, "rl_policy_header");
 
 /* Around which addresses a prefix of the trie may lie: a bit for the first 16 bits of an IPv4
  * address, and for a hash of the first 32 of an IPv6 one. bpf/algorithm/prefix_guide.h */

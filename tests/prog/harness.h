@@ -39,7 +39,7 @@ struct harness_options {
 	uint32_t mtu;               /* 0: 1500 */
 	uint32_t log_depth;         /* 0: RL_SLIDING_LOG_MAX */
 	uint32_t bans;              /* 0: the usual */
-	uint32_t program_uses;      /* of RL_USE_PROGRAM */
+	uint64_t program_uses;      /* of RL_USE_PROGRAM */
 	const char *const *filters; /* that its policies may use, NULL behind the last; or NULL */
 	enum rl_proof proof;
 	uint64_t seed[2];

@@ -309,7 +309,7 @@ static const char *const overs[] = {"",
 static const char *const whiles[] = {"", "", "", "while busy", "while not busy"};
 
 /* uses: what the program has the code for. */
-static void statement_draw(uint32_t uses, char *out, size_t size)
+static void statement_draw(uint64_t uses, char *out, size_t size)
 {
 	uint32_t action = random_under(&seed, 12);
 	bool by_parts = uses & RL_USE_KEY_PARTS, proof = uses & RL_USE_PROOF;

@@ -28,7 +28,7 @@ static const struct row {
 	enum rl_hook hook;
 	enum rl_table table;
 	uint32_t mtu;
-	uint32_t uses;
+	uint64_t uses;
 	enum rl_proof proof;
 	const char *const *filters;
 } rows[] = {

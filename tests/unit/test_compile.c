@@ -512,26 +512,37 @@ static void old_bans_test(void **state)
 static const struct uses_row {
 	const char *name, *policy;
 	bool hot; /* is there a hot table? */
-	uint32_t uses;
+	uint64_t uses;
 } uses_rows[] = {
-	{"hot: a bucket of a flow needs no LRU", "rule any limit 9/s per flow", true, 0},
-	{"hot: a bucket of a source", "rule any limit 9/s", true, 0},
-	{"hot: a window of a flow", "rule any limit fixed-window 9/s per flow", true, RL_USE_FLOWS},
+	{"hot: a bucket of a flow needs no LRU", "rule any limit 9/s per flow", true, RL_USE_HOT},
+	{"hot: a bucket of a source", "rule any limit 9/s", true, RL_USE_HOT},
+	{"hot: of a prefix", "rule 10.0.0.0/8 limit 9/s", true, RL_USE_HOT | RL_USE_PREFIXES},
+	{"hot: a prefix without limits", "rule 10.0.0.0/8 deny", true, RL_USE_PREFIXES},
+	{"hot: a window of a flow", "rule any limit fixed-window 9/s per flow", true,
+	 RL_USE_HOT | RL_USE_FLOWS},
+	{"hot: a window of a source", "rule any limit fixed-window 9/s", true,
+	 RL_USE_HOT | RL_USE_SOURCES},
+	{"hot: a window of a rule", "rule any limit fixed-window 9/s per rule", true, 0},
 	{"hot: both", "rule any limit 9/s per flow; rule any limit fixed-window 9/s per flow", true,
-	 RL_USE_FLOWS},
+	 RL_USE_HOT | RL_USE_FLOWS},
 	{"hot: a sliding window of a flow", "rule any limit sliding-window 9/s per flow", true,
-	 RL_USE_WINDOWS},
-	{"hot: a sliding log", "rule any limit sliding-log 9/s", true, RL_USE_LOGS},
+	 RL_USE_HOT | RL_USE_WINDOWS},
+	{"hot: a sliding log", "rule any limit sliding-log 9/s", true, RL_USE_HOT | RL_USE_LOGS},
 	{"hot: a bucket of a rule", "rule any limit 9/s per rule", true, RL_USE_SHARED},
+	{"hot: a bucket of the device", "rule device limit 9/s", true, RL_USE_SHARED},
+	{"hot: shared among sources", "rule device limit 9/s share per source", true, RL_USE_HOT},
+	{"hot: shared among classes", "rule device limit 9/s share", true, RL_USE_HOT},
 	{"hot: a fleet's bucket of a flow", "rule any limit 9/s per flow fleet", true,
 	 RL_USE_FLOWS},
 	{"no hot table: a bucket of a flow", "rule any limit 9/s per flow", false, RL_USE_FLOWS},
-	{"no hot table: a bucket of a source", "rule any limit 9/s", false, 0},
+	{"no hot table: a bucket of a source", "rule any limit 9/s", false, RL_USE_SOURCES},
+	{"no hot table: a bucket of the device", "rule device limit 9/s", false, RL_USE_SHARED},
 };
 
 static void uses_test(void **state)
 {
-	const uint32_t asked = RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_SHARED;
+	const uint64_t asked =
+		RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_SHARED | RL_USE_TABLES;
 	const struct uses_row *row = *state;
 	struct force force = {.ctx = roomy};
 	struct policy policy = must_parse_policy(row->policy);

@@ -138,7 +138,7 @@ static void uses_test(void **state)
 {
 	static const struct {
 		const char *text;
-		uint32_t uses; /* of those below */
+		uint64_t uses; /* of those below */
 	} rows[] = {
 		{"alarm a when" RATES "rule any limit 1/s", RL_USE_ALARMS | RL_USE_REFUSALS4},
 		{"alarm a when" RATES "rule any limit 1/s while a", RL_USE_ALARMS},
@@ -157,7 +157,7 @@ static void uses_test(void **state)
 		{"alarm a when new-source" RATES, RL_USE_ALARMS | RL_USE_NEW_SOURCE},
 		{"rule any limit 1/s", RL_USE_REFUSALS4},
 	};
-	const uint32_t asked = RL_USE_ALARMS | RL_USE_REFUSALS4 | RL_USE_REFUSES | RL_USE_EXTRAS |
+	const uint64_t asked = RL_USE_ALARMS | RL_USE_REFUSALS4 | RL_USE_REFUSES | RL_USE_EXTRAS |
 			       RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF | RL_USE_NEW_SOURCE;
 
 	(void)state;
@@ -170,8 +170,8 @@ static void uses_test(void **state)
 		ctx.hot = true;
 		assert_int_equal(compile_first(rows[i].text, &ctx, &policy, &compiled, &errors), 0);
 		if ((compiled.header.uses & asked) != rows[i].uses)
-			fail_msg("%s: %x, wanted %x", rows[i].text, compiled.header.uses & asked,
-				 rows[i].uses);
+			fail_msg("%s: %#jx, wanted %#jx", rows[i].text,
+				 (uintmax_t)compiled.header.uses & asked, (uintmax_t)rows[i].uses);
 		policy_clear(&policy);
 		compiled_clear(&compiled);
 	}

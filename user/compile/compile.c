@@ -179,12 +179,12 @@ static bool slots_need_compaction(const struct rl_policy_header *header, const s
 }
 
 /* The uses of the policy's rules that are only in the programs of policies with them. */
-static uint32_t program_uses_of(const struct policy *policy, const struct compile_context *ctx)
+static uint64_t program_uses_of(const struct policy *policy, const struct compile_context *ctx)
 {
-	uint32_t uses = 0;
+	uint64_t uses = 0;
 
 	policy_for_each (policy, rule) {
-		uses |= rule_uses(rule);
+		uses |= rule_uses(rule) | (rule->kind == PREFIX_ADDR ? RL_USE_PREFIXES : 0);
 		if (rule->action == RL_ACTION_LIMIT)
 			uses |= limit_state_uses(&rule->limit, ctx);
 	}
@@ -216,8 +216,14 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	struct compiled result = {.header = *header, .first_rule = header->rules};
 	struct policy_errors errors = {0};
 	struct build b = {.ctx = ctx, .out = &result, .errors = &errors};
+	uint64_t ended = program_uses_of(current, ctx) & ~program_uses_of(next, ctx);
 	int ret;
 
+	prefix_remove(prefix, in_trie, &result.header);
+	if (result.header.prefixes)
+		ended &= ~RL_USE_TABLES; /* which others may use */
+	if (ended)
+		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
 		return -EAGAIN; /* there is no trie */
 	if (prefix->kind == PREFIX_SET || (header->uses & RL_USE_SET_RULES && has_limit(next)))
@@ -227,8 +233,6 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (RL_REFUSES_CLASS(header) && has_limit(next))
 		return -EAGAIN; /* which class is remembered depends on all rules */
-	if (program_uses_of(current, ctx) & ~program_uses_of(next, ctx))
-		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (program_uses_of(next, ctx) & RL_USE_PARTS)
 		return -EAGAIN; /* they are numbered together */
 	if (extras_count(next))
@@ -242,7 +246,6 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	b.base = header->half * ctx->rules_max + header->rules;
 	b.next_slot = header->next_counter_id;
 	result.header.generation++;
-	prefix_remove(prefix, in_trie, &result.header);
 	ret = build(&b, next, current, false);
 	if (errors.count || (!ret && !others_stay_valid(header, &result.header)))
 		ret = -EAGAIN; /* policy_compile finds room, or reports the error */

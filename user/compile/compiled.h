@@ -42,7 +42,7 @@ struct compiled {
 void compiled_clear(struct compiled *compiled);
 
 /* The parts of the data path that the rule needs: enum rl_policy_use. */
-uint32_t rule_uses(const struct rule *rule);
+uint64_t rule_uses(const struct rule *rule);
 
 /* Notes in *out, which is compiled of `next`, from which alarms of the policy in force its own go
  * on: those of the same name that count the same and go on and off alike. */

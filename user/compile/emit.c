@@ -44,7 +44,7 @@ static bool rule_names_neighbour_discovery(const struct rule *rule)
 }
 
 /* The proof that the rule asks for: RL_USE_*. */
-static uint32_t proof_uses(const struct rule *rule)
+static uint64_t proof_uses(const struct rule *rule)
 {
 	const struct match *match = &rule->match;
 	bool unless = rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS;
@@ -55,10 +55,10 @@ static uint32_t proof_uses(const struct rule *rule)
 	return RL_USE_PROOF | (tcp_only ? 0 : RL_USE_ASKED);
 }
 
-static uint32_t extra_uses(const struct rule *rule)
+static uint64_t extra_uses(const struct rule *rule)
 {
 	bool extra = rule->extra && !extra_is_while(rule);
-	uint32_t uses = extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
+	uint64_t uses = extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
 
 	if (rule->match.flags & RL_MATCH_PAYLOAD)
 		uses |= RL_USE_PAYLOAD;
@@ -70,10 +70,10 @@ static uint32_t extra_uses(const struct rule *rule)
 	return uses;
 }
 
-uint32_t rule_uses(const struct rule *rule)
+uint64_t rule_uses(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
-	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
+	uint64_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
 	uses |= proof_uses(rule) | extra_uses(rule);
 	if (rule->action == RL_ACTION_COUNT) /* an alarm */
@@ -421,6 +421,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 		return build_refuse_max(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
 					"use `attach --replace` with a larger --prefixes");
 	b->out->header.prefixes++;
+	b->out->header.uses |= RL_USE_PREFIXES;
 	b->out->prefix_count++;
 	prefix_key_compile(rule, &prefix->key);
 	prefix->value.len = prefix->key.len;

@@ -213,19 +213,29 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	return limit_is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
-uint32_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx)
+/* Of a limit with states in an LRU. */
+static uint64_t lru_uses(const struct rl_limit *limit)
+{
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return RL_USE_WINDOWS;
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return RL_USE_LOGS;
+	if (limit->key == RL_KEY_RULE)
+		return 0;
+	return parts_are_long(key_parts(limit)) ? RL_USE_FLOWS : RL_USE_SOURCES;
+}
+
+uint64_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	enum rl_backend backend = backend_choose(limit, ctx);
 
 	if (backend == RL_BACKEND_SHARED)
 		return RL_USE_SHARED;
-	if (backend == RL_BACKEND_HOT || backend == RL_BACKEND_PARTS)
-		return 0;
-	if (limit->algorithm == RL_SLIDING_WINDOW)
-		return RL_USE_WINDOWS;
-	if (limit->algorithm == RL_SLIDING_LOG)
-		return RL_USE_LOGS;
-	return parts_are_long(key_parts(limit)) ? RL_USE_FLOWS : 0;
+	if (backend == RL_BACKEND_PARTS) /* each sender has a bucket */
+		return limit->share[0] ? RL_USE_HOT : 0;
+	if (backend == RL_BACKEND_HOT)
+		return RL_USE_HOT;
+	return lru_uses(limit) | (backend == RL_BACKEND_UNCONFIRMED ? RL_USE_HOT : 0);
 }
 
 /* Meanings: rl_unconfirmed. For bytes, a packet has the size of the device's MTU. */

@@ -16,8 +16,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 /* Is its state a bucket: one word (bpf/algorithm/gcra.h)? */
 bool limit_is_bucket(const struct rl_limit *limit);
 
-/* Where its states are, as RL_USE_*. Buckets in the hot table have none elsewhere. */
-uint32_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx);
+/* Where its states are, as RL_USE_*. */
+uint64_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx);
 
 /* Is it a leaky bucket that delays packets? Only at egress, and not if packets over it pass. */
 bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);

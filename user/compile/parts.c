@@ -27,7 +27,7 @@ bool limit_asks_known(const struct rl_limit *limit)
 	return has_classes(limit) || (limit_has_parts(limit) && limit->keep_for == RL_KEEP_KNOWN);
 }
 
-uint32_t parts_uses(const struct rl_limit *limit)
+uint64_t parts_uses(const struct rl_limit *limit)
 {
 	bool asks_proof = has_classes(limit) || limit->keep_for == RL_KEEP_ESTABLISHED;
 

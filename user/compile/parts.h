@@ -11,7 +11,7 @@ bool limit_has_parts(const struct rl_limit *limit);
 bool limit_asks_known(const struct rl_limit *limit);
 
 /* The parts of the data path that it needs: RL_USE_*. */
-uint32_t parts_uses(const struct rl_limit *limit);
+uint64_t parts_uses(const struct rl_limit *limit);
 
 /* The numbers of a limit beside those of its bucket. */
 void parts_compile(const struct rl_limit *limit, const struct compile_context *ctx,

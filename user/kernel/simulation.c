@@ -104,7 +104,7 @@ static struct rl_instance info_make(const struct policy *policy)
 /* The parts of the program that the policy needs: with all of them the kernel would take three
  * times as long to load it. 0 if the policy cannot be compiled, which instance_policy_write
  * reports. */
-static uint32_t uses_of(const struct simulation *s, const struct rl_filters *filters)
+static uint64_t uses_of(const struct simulation *s, const struct rl_filters *filters)
 {
 	const struct rl_policy_header none = {0};
 	const struct policy current = {0};
@@ -112,7 +112,7 @@ static uint32_t uses_of(const struct simulation *s, const struct rl_filters *fil
 	struct policy_errors errors;
 	struct policy_context text;
 	struct compile_context ctx;
-	uint32_t uses;
+	uint64_t uses;
 
 	instance_context(&s->instance, &text);
 	instance_compile_context(&s->instance, &text, &ctx);

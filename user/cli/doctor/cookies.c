@@ -12,7 +12,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/answers.h"
 
-uint32_t doctor_uses(const struct doctor *doctor)
+uint64_t doctor_uses(const struct doctor *doctor)
 {
 	struct rl_policy_header header;
 

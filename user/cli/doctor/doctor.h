@@ -82,7 +82,7 @@ struct doctor {
 };
 
 /* The uses of the policy in force (enum rl_policy_use); 0 without one. */
-uint32_t doctor_uses(const struct doctor *doctor);
+uint64_t doctor_uses(const struct doctor *doctor);
 
 /* Prints a finding of the running check, and the remedy, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,

@@ -89,9 +89,9 @@ bool answers_advice(const struct surroundings *around, struct advice *out)
 			   "program: without one they are lost");
 }
 
-static uint32_t policy_uses(const struct policy *policy)
+static uint64_t policy_uses(const struct policy *policy)
 {
-	uint32_t uses = 0;
+	uint64_t uses = 0;
 
 	policy_for_each (policy, rule)
 		uses |= rule_uses(rule);

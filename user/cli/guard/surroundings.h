@@ -12,7 +12,7 @@
 
 struct surroundings {
 	const char *device;
-	uint32_t uses;  /* of the rules: enum rl_policy_use */
+	uint64_t uses;  /* of the rules: enum rl_policy_use */
 	bool conntrack; /* attached with --state conntrack */
 	bool native;    /* in native mode; false where the mode is not known */
 };

@@ -159,7 +159,7 @@ static int program_probe(const struct bpf_program *program, missing_feature_fn m
 	return 1 + helpers_probe(program, missing, arg);
 }
 
-int kernel_features(uint32_t uses, missing_feature_fn missing, void *arg,
+int kernel_features(uint64_t uses, missing_feature_fn missing, void *arg,
 		    struct load_result *result)
 {
 	const struct rl_instance wanted = {.hook = RL_HOOK_XDP,

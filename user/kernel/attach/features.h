@@ -16,7 +16,7 @@ struct load_result {
 	bool jited;
 };
 typedef void (*missing_feature_fn)(const char *kind, const char *name, void *arg);
-int kernel_features(uint32_t uses, missing_feature_fn missing, void *arg,
+int kernel_features(uint64_t uses, missing_feature_fn missing, void *arg,
 		    struct load_result *result);
 
 /* The same for the hook, mode and table of an instance. */

@@ -21,7 +21,7 @@
 #include "kernel/failures.h"
 #include "kernel/sets/sets.h"
 
-static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+static int uses_note(const struct instance *instance, struct rl_instance *info, uint64_t uses)
 {
 	int ret = instance_info_now(instance, info);
 	uint32_t zero = 0;
@@ -49,7 +49,7 @@ static int report_may_not(const struct instance *instance)
 
 /* The code that a program has, or is to have. */
 struct fit {
-	uint32_t uses; /* of RL_USE_PROGRAM */
+	uint64_t uses; /* of RL_USE_PROGRAM */
 	struct rl_filters filters;
 };
 
@@ -70,7 +70,8 @@ static bool has_filters(const struct rl_filters *filters, const struct rl_filter
 static int program_change(const struct instance *instance, struct rl_instance *info,
 			  const struct fit *before, const struct fit *wanted)
 {
-	uint32_t noted = info->program_uses, old, new;
+	uint64_t noted = info->program_uses;
+	uint32_t old, new;
 	struct instance next = *instance;
 	int ret;
 
@@ -130,7 +131,7 @@ static int widen_unattached(const struct instance *instance, struct rl_instance 
 }
 
 /* A companion that others have removed comes back with the next policy. */
-static int widen(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+static int widen(const struct instance *instance, struct rl_instance *info, uint64_t uses,
 		 const struct fit *there, const struct fit *wanted, bool lacking)
 {
 	bool had_companion = info->companion;
@@ -146,7 +147,8 @@ static int widen(const struct instance *instance, struct rl_instance *info, uint
 
 int program_widen(const struct instance *instance, const struct compiled *next)
 {
-	uint32_t uses = next->header.uses, raised;
+	uint64_t uses = next->header.uses;
+	uint32_t raised;
 	struct fit there, wanted;
 	struct rl_instance info;
 	int ret = instance_info_now(instance, &info), lacking;
@@ -210,7 +212,7 @@ int program_widen_check(const struct instance *instance, const struct compiled *
 /* ---- when it is in force */
 
 /* A program with more code than the policy needs is no error. */
-static void program_narrow(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+static void program_narrow(const struct instance *instance, struct rl_instance *info, uint64_t uses,
 			   const struct fit *there, const struct fit *wanted)
 {
 	uint32_t raised;
@@ -231,7 +233,7 @@ static void program_narrow(const struct instance *instance, struct rl_instance *
 
 /* The code that its programs have, as far as it is known: the companion may have stayed where the
  * program could not be replaced. */
-static uint32_t has_code(const struct instance *instance)
+static uint64_t has_code(const struct instance *instance)
 {
 	struct rl_instance info;
 
@@ -242,7 +244,7 @@ static uint32_t has_code(const struct instance *instance)
 
 void policy_settle(const struct instance *instance, const struct compiled *policy)
 {
-	uint32_t uses = policy->header.uses;
+	uint64_t uses = policy->header.uses;
 	struct fit there, wanted = {.uses = uses & RL_USE_PROGRAM};
 	struct rl_instance info;
 

@@ -23,7 +23,7 @@ enum load_stage { LOAD_STAGE_MAPS, LOAD_STAGE_PROGRAM };
 struct load_failure {
 	enum load_stage stage;
 	enum rl_hook hook;
-	uint32_t uses;       /* RL_USE_PROGRAM: the program has their code */
+	uint64_t uses;       /* RL_USE_PROGRAM: the program has their code */
 	int error;           /* negative errno */
 	const char *release; /* kernel release, as in uname */
 	struct kernel_feature missing[MISSING_MAX];
