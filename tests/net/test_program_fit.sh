@@ -55,7 +55,8 @@ settled() {
 	"$ASKING") proves && [[ $(companions) -eq 1 ]] && is_own peers ;;
 	"$LOGS") is_own logs ;;
 	"$WINDOWS") is_own windows ;;
-	"$PLAIN") true ;;
+	"$LIMIT") is_own hot ;;
+	"$PLAIN" | "$SHARED") true ;;
 	*) rl B show && return 1 ;;
 	esac
 }
@@ -127,7 +128,11 @@ test_trial_kept() {
 
 LOGS='rule any udp limit sliding-log 3/day'
 WINDOWS='rule any udp limit sliding-window 3/day slots 10'
-MAPS='asked peers answers known_filter flows windows logs fleet_keys fleet_events sets member_layout set_counts'
+SHARED='rule device limit 20000/second burst 2000'
+LIMIT='rule any limit 3/day burst 3'
+HOT='hot spilled refusals'
+MAPS="sources $HOT prefix_cache fleet_limits fleet_grants asked peers answers known_filter flows windows logs fleet_keys
+fleet_events sets member_layout set_counts"
 pin() { echo "$(ns_pins B)/veth-B-$HOOK/$1"; }
 
 # maps_are "NAME…" [unread]: these are there, and the program has each of them that packets read.
@@ -154,24 +159,54 @@ counter_is() { is "$(counter B "$1")" "$2"; }
 # Each policy has its own; the state of a limit that stays outlasts the programs.
 test_maps() {
 	HOOK=xdp
-	rl B attach veth-B && maps_are '' && put "$WINDOWS" && maps_are windows && admitted 3 || return
+	rl B attach veth-B && maps_are '' && put "$WINDOWS" && maps_are "$HOT windows" && admitted 3 || return
 	put "$WINDOWS
 rule any tcp limit sliding-log 3/day
-rule any sctp limit fixed-window 3/day per flow" && maps_are 'flows windows logs' && admitted 0 || return
+rule any sctp limit fixed-window 3/day per flow" && maps_are "$HOT flows windows logs" && admitted 0 || return
 	put "$WINDOWS
-rule any tcp new-source deny" && maps_are 'known_filter windows' && admitted 0 || return
+rule any tcp new-source deny" && maps_are "$HOT known_filter windows" && admitted 0 || return
+	put 'rule any tcp new-source deny' && maps_are 'hot known_filter' || return
+	put 'rule any limit fixed-window 3/day' && maps_are "sources $HOT" || return
 	put 'set bad
 rule any tcp established src @bad deny' && maps_are 'peers sets member_layout set_counts' || return
 	put "set bad
-$PLAIN" && maps_are 'sets member_layout set_counts' unread && put "$PLAIN" && maps_are '' && rl B detach veth-B && nothing_left
+$PLAIN" && maps_are 'sets member_layout set_counts' unread && put "$PLAIN" && maps_are '' || return
+	put 'rule any limit 9/s fleet' && maps_are 'sources fleet_limits fleet_grants fleet_keys fleet_events' && put "$PLAIN" &&
+		maps_are 'fleet_limits fleet_grants fleet_keys fleet_events' unread && rl B detach veth-B && nothing_left
+}
+
+# Single rules bring the tables and end them: each program has what its policy needs, a limit that stays keeps its
+# state, and where there is no table its readers find nothing.
+test_tables() {
+	HOOK=xdp
+	rl B attach veth-B && small && rl B rule add device limit 20000/second && small && reads_none || return
+	rl B rule add any limit 3/day burst 3 && maps_are "$HOT" && admitted 3 && is "$(sources)" 1 && is "$(rl B source show -j 10.77.0.1 | json '.states | length')" 2 || return
+	rl B rule add 10.78.0.0/16 deny && maps_are "$HOT prefix_cache" && admitted 0 && rl B rule add 10.79.0.0/16 limit 9/day || return
+	rl B rule del any limit 3/day burst 3 && maps_are "$HOT prefix_cache" && rl B rule del 10.79.0.0/16 limit 9/day &&
+		rl B rule del 10.78.0.0/16 deny && small && reads_none && rl B detach veth-B && nothing_left
+}
+small() { maps_are '' && between "$(rl B status -j | json '.[0].memory_bytes')" 1 $((12 << 20)); }
+sources() { rl B status -j | json '.[0].sources.used'; }
+reads_none() {
+	is "$(sources)" 0 && is "$(rl B source list -j | json '.states | length')" 0 && rl B source show 10.77.0.1 && rl B source forgive 10.77.0.1 &&
+		rl B stats && rl B top --once
+}
+
+# Other tables have the states of all keys in one map.
+test_tables_lru() {
+	HOOK=xdp
+	rl B attach veth-B --table lru && put "$SHARED" && maps_are '' && put "$LIMIT" && maps_are sources && admitted 3 || return
+	put "$LIMIT
+rule any tcp new-source deny" && maps_are sources && admitted 0 && put 'rule any tcp new-source deny' && maps_are sources && put "$PLAIN" &&
+		maps_are '' && rl B detach veth-B && nothing_left
 }
 
 # Both are there until it is known which policy stays.
 test_maps_trial() {
 	HOOK=xdp
 	echo "$LOGS" >"$TMP/next" && rl B attach veth-B && put "$WINDOWS" && admitted 3 && bg rl B apply --try 1m "$TMP/next" || return
-	eventually 5 prints "$LOGS" rl B show && maps_are 'windows logs' && admitted 3 && kill -TERM -- "-$BG_PID" &&
-		eventually 10 prints "$WINDOWS" rl B show && eventually 5 maps_are windows && admitted 0 && rl B detach veth-B && nothing_left
+	eventually 5 prints "$LOGS" rl B show && maps_are "$HOT windows logs" && admitted 3 && kill -TERM -- "-$BG_PID" &&
+		eventually 10 prints "$WINDOWS" rl B show && eventually 5 maps_are "$HOT windows" && admitted 0 && rl B detach veth-B && nothing_left
 }
 
 # The logs are as many as fitted the CPUs when the map was made: another number stays, and so does the state.
@@ -181,7 +216,7 @@ test_maps_size() {
 	rl B attach veth-B && put "$LOGS" && read -ra sizes <<<"$(bpftool -j map show pinned "$(pin logs)" | jq -r '"\(.bytes_key) \(.bytes_value)"')" &&
 		rm "$(pin logs)" && bpftool map create "$(pin logs)" type lru_hash key "${sizes[0]}" value "${sizes[1]}" entries 3000 name logs &&
 		rl B attach veth-B --replace && is_own logs && put "$LOGS
-rule any tcp new-source deny" && maps_are 'known_filter logs' && put "$PLAIN" && maps_are '' && rl B detach veth-B && nothing_left
+rule any tcp new-source deny" && maps_are "$HOT known_filter logs" && put "$PLAIN" && maps_are '' && rl B detach veth-B && nothing_left
 }
 
 # A check loads the program with maps of its own.
@@ -278,7 +313,10 @@ t 'under flood at xdp, native' test_flood xdp --mode native
 t 'under flood at egress' test_flood egress
 t 'killed anywhere' test_crash "$ASKING" "$PLAIN"
 t 'killed anywhere, from map to map' test_crash "$LOGS" "$WINDOWS"
+t 'killed anywhere, from table to none' test_crash "$LIMIT" "$SHARED"
 t 'maps come and go' test_maps
+t 'tables come and go with single rules' test_tables
+t 'tables, --table lru' test_tables_lru
 t 'maps, on trial' test_maps_trial
 t 'maps of another size' test_maps_size
 t 'maps that a check makes' test_maps_check

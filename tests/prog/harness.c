@@ -37,7 +37,8 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.prefixes = options->prefixes ?: 4096,
 		.bans = options->bans,
 		.program_uses = options->program_uses |
-				(options->only_uses ? 0 : RL_USE_ANY_STATES | RL_USE_NEW_SOURCE),
+				(options->only_uses ? 0 : RL_USE_ANY_STATES | RL_USE_NEW_SOURCE) |
+				RL_USE_HOT | RL_USE_PREFIXES,
 		.proof = options->proof,
 		.challenge_rate = options->challenge_rate,
 		.table = options->table,

@@ -61,7 +61,7 @@ static uint64_t spilled_word(int who)
 	struct hot_key key = harness_key(h, &numbers, crowd[who]);
 	uint64_t word = 0;
 
-	bpf_map_lookup_elem(h->instance.fd.spilled, &key.fingerprint, &word);
+	bpf_map_lookup_elem(h->policy_maps[POLICY_MAP_spilled], &key.fingerprint, &word);
 	return word;
 }
 
@@ -184,8 +184,9 @@ static void hint_test(void **state)
 	key = harness_key(h, &numbers, crowd[0]);
 	word = (h->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
 	hint = hot_hint(h->now_ns << RL_GRAIN_SHIFT, (9 * NS_PER_HOUR) << RL_GRAIN_SHIFT);
-	assert_int_equal(bpf_map_update_elem(h->instance.fd.spilled, &key.fingerprint, &word, 0),
-			 0);
+	assert_int_equal(
+		bpf_map_update_elem(h->policy_maps[POLICY_MAP_spilled], &key.fingerprint, &word, 0),
+		0);
 	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no hint: no look-up */
 	h->table.sets[key.set].slot[0].fingerprint |= hint;
 	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no miss: no look-up */

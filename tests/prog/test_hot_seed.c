@@ -70,7 +70,8 @@ static uint32_t cached(const struct harness *h)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < h->instance.info.cache_sets; i++) {
-		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.prefix_cache, &i, set), 0);
+		assert_int_equal(
+			bpf_map_lookup_elem(h->policy_maps[POLICY_MAP_prefix_cache], &i, set), 0);
 		for (int way = 0; way < RL_HOT_WAYS; way++)
 			count += set[way][0] || set[way][1];
 	}

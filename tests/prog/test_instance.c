@@ -134,7 +134,8 @@ static void full_test(void **state)
 		within += harness_run(own, &frame) == RL_REASON_WITHIN;
 	}
 	assert_in_range(within, 2, 20);
-	assert_in_range(entries_of(own->instance.fd.sources) + entries_of(own->instance.fd.spilled),
+	assert_in_range(entries_of(own->policy_maps[POLICY_MAP_sources]) +
+				entries_of(own->policy_maps[POLICY_MAP_spilled]),
 			full->least, full->most);
 	for (uint32_t i = 0; i < 3; i++) {
 		source_set(&frame, 0x02000000);

@@ -170,14 +170,15 @@ static void set_read(uint64_t words[RL_REFUSAL_WAYS])
 {
 	uint32_t set = set_of(addr);
 
-	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.refusals, &set, words), 0);
+	assert_int_equal(bpf_map_lookup_elem(h->policy_maps[POLICY_MAP_refusals], &set, words), 0);
 }
 
 static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
 {
 	uint32_t set = set_of(addr);
 
-	assert_int_equal(bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY), 0);
+	assert_int_equal(
+		bpf_map_update_elem(h->policy_maps[POLICY_MAP_refusals], &set, words, BPF_ANY), 0);
 }
 
 /* How many are cached for the address. */

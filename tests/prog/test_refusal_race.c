@@ -103,7 +103,7 @@ static void race_test(void **state)
 		struct source b = source_of_set(10, set, &from_b);
 
 		memset(words, 0, sizeof(words));
-		bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY);
+		bpf_map_update_elem(h->policy_maps[POLICY_MAP_refusals], &set, words, BPF_ANY);
 		/* none of those before owes, and the epoch has time left */
 		harness_clock(h,
 			      (((h->now_ns >> REFUSAL_EPOCH_SHIFT) + 13) << REFUSAL_EPOCH_SHIFT) -
@@ -120,7 +120,8 @@ static void race_test(void **state)
 		assert_int_equal(harness_passes(h, &frame_a), 0);
 		while (!b_is_done)
 			;
-		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.refusals, &set, words), 0);
+		assert_int_equal(
+			bpf_map_lookup_elem(h->policy_maps[POLICY_MAP_refusals], &set, words), 0);
 		own = words_of(words, &a, SLOT_A, 6 * NS_PER_SECOND);
 		others = words_of(words, &b, SLOT_B, 100000000);
 		assert_true(own <= 1 && others <= 1 && own + others >= 1);

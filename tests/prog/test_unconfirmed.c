@@ -83,7 +83,7 @@ static uint32_t count_of(const struct harness *h, enum policy_map map)
 
 static uint32_t states(const struct harness *h)
 {
-	return map_count(h->instance.fd.sources) + count_of(h, POLICY_MAP_flows) +
+	return map_count(h->policy_maps[POLICY_MAP_sources]) + count_of(h, POLICY_MAP_flows) +
 	       count_of(h, POLICY_MAP_windows) + count_of(h, POLICY_MAP_logs);
 }
 

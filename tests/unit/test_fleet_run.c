@@ -73,19 +73,19 @@ uint64_t fleet_now_ns(void)
 	return now_ns;
 }
 
-int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
+int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant)
 {
 	assert_memory_equal(key, &the_key, sizeof(*key));
-	member_of(instance)->packets.grant = *grant;
-	member_of(instance)->packets.has_grant = true;
+	member_of(maps->instance)->packets.grant = *grant;
+	member_of(maps->instance)->packets.has_grant = true;
 	return 0;
 }
 
-void fleet_grant_remove(const struct instance *instance, const struct rl_state_key *key)
+void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key)
 {
 	assert_memory_equal(key, &the_key, sizeof(*key));
-	member_of(instance)->packets.has_grant = false;
+	member_of(maps->instance)->packets.has_grant = false;
 }
 
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,

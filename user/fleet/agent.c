@@ -221,7 +221,7 @@ static void idle_remove(struct agent *a, uint64_t now_ns)
 			continue;
 		}
 		if (entry->granted)
-			fleet_grant_remove(a->instance, &entry->key);
+			fleet_grant_remove(&a->maps, &entry->key);
 		fleet_table_remove(&a->table, entry);
 	}
 }
@@ -417,7 +417,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	struct agent agent = {
 		.instance = instance,
 		.options = options,
-		.maps = {.keys = -1, .events = -1},
+		.maps = {.keys = -1, .events = -1, .grants = -1},
 		.keys_per_tick = KEYS_USUAL,
 		.pace = {.interval_ns = options->interval_ns, .patience_ns = PATIENCE_NS},
 	};

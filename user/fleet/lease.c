@@ -118,7 +118,7 @@ static void share_set(struct fleet_entry *e, const struct fleet_maps *maps, uint
 	next.phase.cap = (uint64_t)(burst * share / SHARE_LEASED);
 	next.phase.grains = earned.grains - (next.phase.cap - earned.cap);
 	e->held = share;
-	if (fleet_grant_write(maps->instance, &e->key, &next)) {
+	if (fleet_grant_write(maps, &e->key, &next)) {
 		e->held = 0; /* no room: no lease */
 		return;
 	}
@@ -209,7 +209,7 @@ static void lease_return(struct fleet_entry *e, const struct fleet_maps *maps, u
 	uint64_t spent = lease_spent(e, word), had = e->grant.phase.grains;
 
 	e->grant.phase.grains = spent;
-	if (fleet_grant_write(maps->instance, &e->key, &e->grant))
+	if (fleet_grant_write(maps, &e->key, &e->grant))
 		return;
 	fleet_key_read(maps, &e->key, &key);
 	if (lease_spent(e, key.word) > spent)
@@ -261,7 +261,7 @@ void fleet_entry_window(struct fleet_entry *e, const struct fleet_maps *maps,
 	if (next.phase.grains > most)
 		next.phase.grains = most;
 	e->fresh = false;
-	if (!fleet_grant_write(maps->instance, &e->key, &next)) {
+	if (!fleet_grant_write(maps, &e->key, &next)) {
 		e->grant = next;
 		e->granted = true;
 	}

@@ -81,10 +81,15 @@ static int shared_remove(const struct instance *instance, const struct policy *p
 	return ret;
 }
 
-static int array_zero(int fd, size_t size)
+static int array_zero(const struct instance *instance, enum policy_map map, size_t size)
 {
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int fd = policy_map_open(instance, map);
+	void *at;
 
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
 	if (at == MAP_FAILED)
 		return -errno;
 	memset(at, 0, size);
@@ -94,13 +99,16 @@ static int array_zero(int fd, size_t size)
 
 static int spilled_remove(const struct instance *instance)
 {
-	int fd = instance->fd.spilled;
+	int fd = policy_map_open(instance, POLICY_MAP_spilled), ret = 0;
 	uint64_t key;
 
-	while (!bpf_map_get_next_key(fd, NULL, &key))
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	while (!ret && !bpf_map_get_next_key(fd, NULL, &key))
 		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-			return -errno;
-	return 0;
+			ret = -errno;
+	close(fd);
+	return ret;
 }
 
 /* The hot table, and what is there only beside it. */
@@ -111,9 +119,9 @@ static int hot_remove(const struct instance *instance)
 
 	if (info->table != RL_TABLE_HOT)
 		return 0;
-	ret = array_zero(instance->fd.hot, info->hot_sets * sizeof(struct rl_hot_set));
+	ret = array_zero(instance, POLICY_MAP_hot, info->hot_sets * sizeof(struct rl_hot_set));
 	if (!ret)
-		ret = array_zero(instance->fd.refusals,
+		ret = array_zero(instance, POLICY_MAP_refusals,
 				 refusal_sets(info) * sizeof(struct rl_refusal_set));
 	if (!ret)
 		ret = spilled_remove(instance);
@@ -123,13 +131,13 @@ static int hot_remove(const struct instance *instance)
 /* There are no batches with one CPU. */
 int simulation_states_remove(const struct instance *instance, const struct policy *policy)
 {
-	static const enum policy_map others[] = {POLICY_MAP_flows, POLICY_MAP_windows,
-						 POLICY_MAP_logs, POLICY_MAP_fleet_keys};
-	int ret = keys_remove(instance, instance->fd.sources, key_remove);
+	static const enum policy_map maps[] = {POLICY_MAP_sources, POLICY_MAP_flows,
+					       POLICY_MAP_windows, POLICY_MAP_logs,
+					       POLICY_MAP_fleet_keys};
+	int ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
-		ret = opened_keys_remove(instance, policy_map_open(instance, others[i]),
-					 key_remove);
+	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
+		ret = opened_keys_remove(instance, policy_map_open(instance, maps[i]), key_remove);
 	if (!ret)
 		ret = opened_keys_remove(instance, inner_open(instance, instance->fd.bans, 0),
 					 ban_remove);

@@ -63,7 +63,7 @@ void instance_sizes(struct rl_instance *info)
 		info->bans = BANS_DEFAULT;
 }
 
-bool instance_asks(const struct rl_instance *info, uint32_t uses)
+bool instance_asks(const struct rl_instance *info, uint64_t uses)
 {
 	return policy_map_is_used(info, uses, POLICY_MAP_asked);
 }
@@ -90,7 +90,7 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 }
 
 /* Matches that few policies have: bpf/packet/facts.h. */
-static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
+static void matches_choose(struct rlctl_bpf *skel, uint64_t uses)
 {
 	skel->rodata->matches_extra =
 		uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PARTS);
@@ -103,6 +103,14 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 {
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
 
+	bpf_map__set_type(skel->maps.sources, lru_type(info));
+	bpf_map__set_max_entries(skel->maps.sources, info->sources);
+	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
+	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
+	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
+	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
+	bpf_map__set_max_entries(skel->maps.fleet_limits, RL_FLEET_LIMITS);
+	bpf_map__set_max_entries(skel->maps.fleet_grants, RL_FLEET_GRANTS);
 	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
 	bpf_map__set_value_size(skel->maps.known_filter,
 				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
@@ -121,19 +129,29 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	skel->rodata->log_depth = info->log_depth;
 }
 
+/* Those that are missing are not made; of the tables, which the program refers to all the same, one
+ * element is. */
 static void policy_maps_choose(struct rlctl_bpf *skel, const struct rl_instance *info,
-			       uint32_t uses)
+			       uint64_t uses)
 {
+	policy_maps_size(skel, info);
 #define MAP_CHOOSE(name, of) \
 	bpf_map__set_autocreate(skel->maps.name, policy_map_is_used(info, uses, POLICY_MAP_##name));
 	POLICY_MAPS(MAP_CHOOSE)
 #undef MAP_CHOOSE
+#define TABLE_CHOOSE(name, of)                                  \
+	if (!bpf_map__autocreate(skel->maps.name)) {            \
+		bpf_map__set_autocreate(skel->maps.name, true); \
+		bpf_map__set_max_entries(skel->maps.name, 1);   \
+	}
+	TABLE_MAPS(TABLE_CHOOSE)
+#undef TABLE_CHOOSE
 }
 
 /* The code that the program has for its maps. */
 static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
-	uint32_t uses = info->program_uses;
+	uint64_t uses = info->program_uses;
 
 	skel->rodata->has_flows = uses & RL_USE_FLOWS;
 	skel->rodata->has_windows = uses & RL_USE_WINDOWS;
@@ -143,6 +161,9 @@ static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance 
 	skel->rodata->keeps_asked = instance_asks(info, uses);
 	skel->rodata->knows_sources = uses & RL_USE_NEW_SOURCE;
 	skel->rodata->shares_limits = uses & RL_USE_PARTS;
+	skel->rodata->hot_mask = bpf_map__max_entries(skel->maps.hot) - 1;
+	skel->rodata->refusal_mask = bpf_map__max_entries(skel->maps.refusals) - 1;
+	skel->rodata->cache_mask = bpf_map__max_entries(skel->maps.prefix_cache) - 1;
 }
 
 /* All objects come from one source, so that one skeleton serves for all. */
@@ -248,17 +269,9 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	skel->rodata->hot_seed[0] = info->hot_seed[0];
 	skel->rodata->hot_seed[1] = info->hot_seed[1];
-	skel->rodata->cache_mask = info->cache_sets - 1;
-	skel->rodata->hot_mask = info->hot_sets - 1;
-	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
-	skel->rodata->refusal_mask = refusal_sets(info) - 1;
-	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
-	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
-	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
 	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
 		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
-	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.batches, info->slots);
 	counters = counters_value_size(info);
@@ -274,13 +287,10 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
 	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
 	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;
-	skel->rodata->keeps_states =
-		info->program_uses & RL_USE_ANY_STATES || info->table != RL_TABLE_HOT;
+	skel->rodata->keeps_states = info->program_uses & RL_USE_ANY_STATES;
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
 				alarm_counts_size(info));
 	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
-	bpf_map__set_type(skel->maps.sources, lru_type(info));
-	policy_maps_size(skel, info);
 	policy_maps_choose(skel, info, info->program_uses);
 	policy_code_choose(skel, info);
 	return skel;
@@ -291,7 +301,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 static int policy_pin_set(const char *path, const char *name, bool stays, struct bpf_map *map)
 {
 	char pin[INSTANCE_PATH_MAX + 32];
-	int ret, fd = bpf_map__autocreate(map) ? pin_open_at(path, name, true) : -ENOENT;
+	int ret, fd = pin_open_at(path, name, true);
 
 	snprintf(pin, sizeof(pin), "%s/%s", path, name);
 	if (fd == -ENOENT)
@@ -303,7 +313,8 @@ static int policy_pin_set(const char *path, const char *name, bool stays, struct
 }
 
 /* `stay`: the maps that are missing are made and pinned; else those of the policy have no pins. */
-static int pin_paths_set(struct rlctl_bpf *skel, const char *path, bool stay)
+static int pin_paths_set(struct rlctl_bpf *skel, const char *path, const struct rl_instance *info,
+			 uint64_t uses, bool stay)
 {
 	char pin[INSTANCE_PATH_MAX + 32];
 	int ret = 0;
@@ -313,7 +324,9 @@ static int pin_paths_set(struct rlctl_bpf *skel, const char *path, bool stay)
 	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
 	INSTANCE_MAPS(PIN_ONE)
 #undef PIN_ONE
-#define PIN_ONE(name, uses) ret = ret ? ret : policy_pin_set(path, #name, stay, skel->maps.name);
+#define PIN_ONE(name, of)                                              \
+	if (!ret && policy_map_is_used(info, uses, POLICY_MAP_##name)) \
+		ret = policy_pin_set(path, #name, stay, skel->maps.name);
 	POLICY_MAPS(PIN_ONE)
 #undef PIN_ONE
 	return ret;
@@ -326,16 +339,16 @@ int object_maps_take(struct rlctl_bpf *skel, struct instance *out)
 #define TAKE_ONE(name) out->fd.name = bpf_map__fd(skel->maps.name);
 	INSTANCE_MAPS(TAKE_ONE)
 #undef TAKE_ONE
-#define TAKE_ONE(name, uses)                              \
-	out->policy_maps[POLICY_MAP_##name] = -1;         \
-	if (!ret && bpf_map__autocreate(skel->maps.name)) \
+#define TAKE_ONE(name, of)                                                                     \
+	out->policy_maps[POLICY_MAP_##name] = -1;                                              \
+	if (!ret && policy_map_is_used(&out->info, out->info.program_uses, POLICY_MAP_##name)) \
 		ret = policy_map_put(out, POLICY_MAP_##name, bpf_map__fd(skel->maps.name));
 	POLICY_MAPS(TAKE_ONE)
 #undef TAKE_ONE
 	return ret;
 }
 
-int object_maps_make(const char *path, const struct rl_instance *info, uint32_t uses)
+int object_maps_make(const char *path, const struct rl_instance *info, uint64_t uses)
 {
 	struct rl_instance plain = *info;
 	struct rlctl_bpf *skel;
@@ -347,7 +360,7 @@ int object_maps_make(const char *path, const struct rl_instance *info, uint32_t 
 	if (!skel)
 		return -errno;
 	policy_maps_choose(skel, info, uses);
-	ret = pin_paths_set(skel, path, true);
+	ret = pin_paths_set(skel, path, info, uses, true);
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
 	if (!ret)
@@ -364,7 +377,7 @@ static int open_pinned(const char *path, const struct rl_instance *info,
 
 	if (!skel)
 		return -(errno ?: ENOMEM);
-	ret = pin_paths_set(skel, path, stay);
+	ret = pin_paths_set(skel, path, info, info->program_uses, stay);
 	if (ret)
 		rlctl_bpf__destroy(skel);
 	else
@@ -435,7 +448,7 @@ static void logs_note(const struct instance *instance)
 
 /* Makes those of the policy that are missing, and gives all the group: a writer that was killed may
  * have left one without. */
-static int own_maps_make(const struct instance *instance, uint32_t uses)
+static int own_maps_make(const struct instance *instance, uint64_t uses)
 {
 	const struct rl_instance *info = &instance->info;
 	bool lack = false, had_logs = !is_missing(instance, POLICY_MAP_logs);
@@ -453,7 +466,7 @@ static int own_maps_make(const struct instance *instance, uint32_t uses)
 	return ret;
 }
 
-int policy_maps_make(const struct instance *instance, uint32_t uses)
+int policy_maps_make(const struct instance *instance, uint64_t uses)
 {
 	const struct rl_instance *info = &instance->info;
 	int ret = uses & RL_USE_BANS ? bans_make(instance) : 0;
@@ -469,9 +482,9 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 	return ret;
 }
 
-void policy_maps_trim(const struct instance *instance, uint32_t uses)
+void policy_maps_trim(const struct instance *instance, uint64_t uses)
 {
-	const uint32_t stay = uses | RL_USE_FLEET;
+	const uint64_t stay = uses | RL_USE_FLEET;
 
 	for (int map = 0; map < POLICY_MAP_COUNT; map++) {
 		if (policy_map_is_used(&instance->info, stay, map))

@@ -25,7 +25,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info,
 /* How far into a frame its headers may lie. */
 uint32_t object_headers_reach(const struct rl_instance *info);
 /* Makes and pins the maps that are not pinned at path yet, those of the policy as `uses` asks. */
-int object_maps_make(const char *path, const struct rl_instance *info, uint32_t uses);
+int object_maps_make(const char *path, const struct rl_instance *info, uint64_t uses);
 /* Gives the maps of a loaded object to an instance without pins; policy_maps_close() closes those
  * of the policy, and the object the others. */
 int object_maps_take(struct rlctl_bpf *skel, struct instance *out);
@@ -42,14 +42,14 @@ int object_load_check(const char *path, const struct rl_instance *info,
 void instance_sizes(struct rl_instance *info);
 
 /* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
-bool instance_asks(const struct rl_instance *info, uint32_t uses);
+bool instance_asks(const struct rl_instance *info, uint64_t uses);
 
 /* Does its program ask connection tracking? */
 bool object_asks_conntrack(const struct rl_instance *info);
 
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
-int policy_maps_make(const struct instance *instance, uint32_t uses);
+int policy_maps_make(const struct instance *instance, uint64_t uses);
 /* Drops those that neither the policy in force nor a program uses: their states are of rules that
  * are gone, whose ids do not come back. Maps with bans of sources in force stay, and those of the
  * fleet, which its agent has open. */
-void policy_maps_trim(const struct instance *instance, uint32_t uses);
+void policy_maps_trim(const struct instance *instance, uint64_t uses);

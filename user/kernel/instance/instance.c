@@ -37,15 +37,6 @@ int pins_open(const char *path, bool write, uint64_t wanted, struct instance_map
 	}
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE
-	if (!ret && !write && maps.hot >= 0) {
-		/* Readers map the hot table, which the kernel allows only for writable descriptors:
-		 * open it writable if permitted, and map it read-only. */
-		close(maps.hot);
-		maps.hot = pin_open(folder, "hot", true);
-		if (maps.hot == -EACCES || maps.hot == -EROFS)
-			maps.hot = pin_open(folder, "hot", false);
-		ret = maps.hot < 0 ? maps.hot : 0;
-	}
 	if (folder >= 0)
 		close(folder);
 	if (ret)

@@ -10,19 +10,12 @@
 	X(extras)          \
 	X(rules)           \
 	X(rule_index)      \
-	X(sources)         \
-	X(hot)             \
-	X(spilled)         \
-	X(refusals)        \
-	X(prefix_cache)    \
 	X(pressure)        \
 	X(bans)            \
 	X(ban_seats)       \
 	X(shared)          \
 	X(shared_chunks)   \
 	X(batches)         \
-	X(fleet_limits)    \
-	X(fleet_grants)    \
 	X(fleet_session)   \
 	X(reasons)         \
 	X(rule_counters)   \
@@ -59,8 +52,18 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(alarms) | \
 	 INSTANCE_MAP_BIT(alarm_counts))
 
-/* Each with the RL_USE_* of which one has to be used. */
+/* Each with the RL_USE_* of which one has to be used. Every program refers to the tables: to one of
+ * a single element, without a pin, where the policy does not use it. */
+#define TABLE_MAPS(X)                                  \
+	X(sources, RL_USE_SOURCES | RL_USE_NEW_SOURCE) \
+	X(hot, RL_USE_HOT | RL_USE_NEW_SOURCE)         \
+	X(spilled, RL_USE_HOT)                         \
+	X(refusals, RL_USE_HOT)                        \
+	X(prefix_cache, RL_USE_PREFIXES)               \
+	X(fleet_limits, RL_USE_FLEET)                  \
+	X(fleet_grants, RL_USE_FLEET)
 #define POLICY_MAPS(X)                     \
+	TABLE_MAPS(X)                      \
 	X(known_filter, RL_USE_NEW_SOURCE) \
 	X(asked, RL_USE_ASKED)             \
 	X(peers, RL_USE_PROOF)             \

@@ -48,6 +48,7 @@ int fleet_maps_open(const struct instance *instance,
 	maps.generation = instance_generation(instance);
 	maps.keys = policy_map_open(instance, POLICY_MAP_fleet_keys);
 	maps.events = policy_map_open(instance, POLICY_MAP_fleet_events);
+	maps.grants = policy_map_open(instance, POLICY_MAP_fleet_grants);
 	if (maps.events >= 0)
 		maps.ring = ring_buffer__new(maps.events, wanted, arg, NULL);
 	ret = maps.events >= 0 && !maps.ring ? -errno : 0;
@@ -55,6 +56,8 @@ int fleet_maps_open(const struct instance *instance,
 		ret = maps.keys;
 	if (!ret && maps.events < 0 && maps.events != -ENOENT)
 		ret = maps.events;
+	if (!ret && maps.grants < 0 && maps.grants != -ENOENT)
+		ret = maps.grants;
 	if (ret) {
 		fail("%s: opening the fleet's maps failed: %s", instance->device, strerror(-ret));
 		fleet_maps_close(&maps);
@@ -71,8 +74,10 @@ void fleet_maps_close(struct fleet_maps *maps)
 		close(maps->keys);
 	if (maps->events >= 0)
 		close(maps->events);
+	if (maps->grants >= 0)
+		close(maps->grants);
 	maps->ring = NULL;
-	maps->keys = maps->events = -1;
+	maps->keys = maps->events = maps->grants = -1;
 }
 
 void fleet_events_poll(struct fleet_maps *maps)
@@ -83,29 +88,46 @@ void fleet_events_poll(struct fleet_maps *maps)
 
 int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fleet_limit *out)
 {
-	return bpf_map_lookup_elem(instance->fd.fleet_limits, &id, out) ? -errno : 0;
+	int fd = policy_map_open(instance, POLICY_MAP_fleet_limits), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_map_lookup_elem(fd, &id, out) ? -errno : 0;
+	close(fd);
+	return ret;
 }
 
 int fleet_limit_write(const struct instance *instance, uint32_t id,
 		      const struct rl_fleet_limit *limit)
 {
-	return bpf_map_update_elem(instance->fd.fleet_limits, &id, limit, BPF_ANY) ? -errno : 0;
+	int fd = policy_map_open(instance, POLICY_MAP_fleet_limits), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_map_update_elem(fd, &id, limit, BPF_ANY) ? -errno : 0;
+	close(fd);
+	return ret;
 }
 
 void fleet_limit_remove(const struct instance *instance, uint32_t id)
 {
-	bpf_map_delete_elem(instance->fd.fleet_limits, &id);
+	int fd = policy_map_open(instance, POLICY_MAP_fleet_limits);
+
+	if (fd < 0)
+		return;
+	bpf_map_delete_elem(fd, &id);
+	close(fd);
 }
 
-int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
+int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant)
 {
-	return bpf_map_update_elem(instance->fd.fleet_grants, key, grant, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(maps->grants, key, grant, BPF_ANY) ? -errno : 0;
 }
 
-void fleet_grant_remove(const struct instance *instance, const struct rl_state_key *key)
+void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key)
 {
-	bpf_map_delete_elem(instance->fd.fleet_grants, key);
+	bpf_map_delete_elem(maps->grants, key);
 }
 
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
@@ -117,12 +139,17 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 }
 
 /* Restarts at the first key each time, because a deleted key is no cursor. */
-static int map_empty(int fd, void *key)
+static int map_empty(const struct instance *instance, enum policy_map map, void *key)
 {
-	while (!bpf_map_get_next_key(fd, NULL, key))
+	int fd = policy_map_open(instance, map), ret = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	while (!ret && !bpf_map_get_next_key(fd, NULL, key))
 		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
-			return -errno;
-	return errno == ENOENT ? 0 : -errno;
+			ret = -errno;
+	close(fd);
+	return ret;
 }
 
 int fleet_clear(const struct instance *instance, bool limits)
@@ -130,8 +157,8 @@ int fleet_clear(const struct instance *instance, bool limits)
 	struct rl_state_key key;
 	uint32_t id;
 
-	int ret = map_empty(instance->fd.fleet_grants, &key);
-	int also = limits ? map_empty(instance->fd.fleet_limits, &id) : 0;
+	int ret = map_empty(instance, POLICY_MAP_fleet_grants, &key);
+	int also = limits ? map_empty(instance, POLICY_MAP_fleet_limits, &id) : 0;
 
 	return ret ? ret : also;
 }

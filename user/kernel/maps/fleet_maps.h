@@ -16,7 +16,8 @@ struct ring_buffer;
 struct fleet_maps {
 	const struct instance *instance;
 	int keys;   /* -1: the policy has no fleet limit */
-	int events; /* as keys */
+	int events; /* as keys, and so are the next */
+	int grants;
 	struct ring_buffer *ring;
 	uint64_t generation; /* policy generation for which the maps were opened */
 };
@@ -36,9 +37,9 @@ int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fle
 int fleet_limit_write(const struct instance *instance, uint32_t id,
 		      const struct rl_fleet_limit *limit);
 void fleet_limit_remove(const struct instance *instance, uint32_t id);
-int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
+int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant);
-void fleet_grant_remove(const struct instance *instance, const struct rl_state_key *key);
+void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key);
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
 		   struct rl_fleet_key *out);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -16,6 +17,7 @@
 #include "algorithm/refusal_word.h"
 #include "base/units.h"
 #include "kernel/instance/instance.h"
+#include "kernel/maps/policy_maps.h"
 #include "policy/names.h"
 
 #define FETCH      1024 /* sets per batch */
@@ -26,15 +28,27 @@
 /* A read-only descriptor cannot be mapped: sets are then fetched by system calls. */
 int hot_open(const struct instance *instance, struct hot_table *out)
 {
-	size_t size = instance->info.hot_sets * sizeof(struct rl_hot_set);
 	int may = PROT_READ | (instance->read_only ? 0 : PROT_WRITE);
-	void *sets = mmap(NULL, size, may, MAP_SHARED, instance->fd.hot, 0);
+	void *sets;
 
-	if (sets == MAP_FAILED && instance->read_only)
-		sets = NULL;
-	if (sets == MAP_FAILED)
-		return -errno;
-	*out = (struct hot_table){.instance = instance, .sets = sets, .size = size};
+	*out = (struct hot_table){
+		.instance = instance,
+		.size = instance->info.hot_sets * sizeof(struct rl_hot_set),
+		.fd = policy_map_open(instance, POLICY_MAP_hot),
+		.spilled = -1,
+	};
+	if (out->fd < 0)
+		return out->fd == -ENOENT ? 0 : out->fd;
+	out->spilled = policy_map_open(instance, POLICY_MAP_spilled);
+	sets = mmap(NULL, out->size, may, MAP_SHARED, out->fd, 0);
+	if (sets != MAP_FAILED)
+		out->sets = sets;
+	else if (!instance->read_only) {
+		int ret = -errno;
+
+		hot_close(out);
+		return ret;
+	}
 	return 0;
 }
 
@@ -42,6 +56,12 @@ void hot_close(struct hot_table *table)
 {
 	if (table->sets)
 		munmap(table->sets, table->size);
+	if (table->fd >= 0)
+		close(table->fd);
+	if (table->spilled >= 0)
+		close(table->spilled);
+	table->sets = NULL;
+	table->fd = table->spilled = -1;
 }
 
 /* The set in shared memory, or a copy. NULL with errno if it cannot be read. */
@@ -50,7 +70,7 @@ static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
 {
 	if (table->sets)
 		return &table->sets[index];
-	return bpf_map_lookup_elem(table->instance->fd.hot, &index, copy) ? NULL : copy;
+	return bpf_map_lookup_elem(table->fd, &index, copy) ? NULL : copy;
 }
 
 /* As bpf/limit/hot.h computes it for a packet. */
@@ -77,15 +97,19 @@ int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
 	       void *arg)
 {
 	struct hot_key hot = key_of(table, numbers, key);
-	struct rl_hot_set fetched, *set = set_of(table, hot.set, &fetched);
-	struct rl_hot_slot *slot = slot_find(set, &hot), copy = {0};
+	struct rl_hot_slot *slot, copy = {0};
+	struct rl_hot_set fetched, *set;
 
+	if (table->fd < 0)
+		return 0;
+	set = set_of(table, hot.set, &fetched);
 	if (!set)
 		return -errno;
+	slot = slot_find(set, &hot);
 	if (slot)
 		copy = *slot;
 	else if (set->slot[0].fingerprint & HOT_HINT &&
-		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
+		 !bpf_map_lookup_elem(table->spilled, &hot.fingerprint, &copy.word))
 		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
 	return copy.word ? found(arg, key, &copy) : 0;
 }
@@ -152,6 +176,7 @@ static int refusals_forget(const struct hot_table *table, const struct rl_rule *
 	static const struct rl_refusal_set none;
 	__u64 addr[2];
 	uint32_t set;
+	int fd, ret;
 
 	if (!(numbers->flags & RL_RULE_LOOKUP_ADDRESS))
 		return 0;
@@ -159,16 +184,25 @@ static int refusals_forget(const struct hot_table *table, const struct rl_rule *
 	set = refusal_index(
 		hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
 		refusal_sets(&instance->info) - 1);
-	return bpf_map_update_elem(instance->fd.refusals, &set, &none, BPF_ANY);
+	fd = policy_map_open(instance, POLICY_MAP_refusals);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = bpf_map_update_elem(fd, &set, &none, BPF_ANY);
+	close(fd);
+	return ret;
 }
 
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	       const struct rl_state_key *key)
 {
 	struct hot_key hot = key_of(table, numbers, key);
-	struct rl_hot_slot *slot = slot_find(&table->sets[hot.set], &hot);
-	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
+	struct rl_hot_slot *slot;
+	int ret;
 
+	if (!table->sets)
+		return 0;
+	slot = slot_find(&table->sets[hot.set], &hot);
+	ret = bpf_map_delete_elem(table->spilled, &hot.fingerprint);
 	if (slot)
 		slot_clear(slot, hot.fingerprint);
 	ret = ret == -ENOENT ? 0 : ret;
@@ -212,8 +246,10 @@ int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out)
 	uint64_t now = gcra_now(now_ns);
 
 	*out = 0;
+	if (table->fd < 0)
+		return 0;
 	if (!table->sets)
-		return sets_live_fetched(table->instance->fd.hot, now, out);
+		return sets_live_fetched(table->fd, now, out);
 	*out = sets_live(table->sets, table->instance->info.hot_sets, now);
 	return 0;
 }

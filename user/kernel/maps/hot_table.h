@@ -16,10 +16,12 @@ static inline uint32_t refusal_sets(const struct rl_instance *info)
 
 struct hot_table {
 	const struct instance *instance;
-	struct rl_hot_set *sets; /* NULL if the map is open for reading only */
+	struct rl_hot_set *sets; /* NULL if the map is open for reading only, or not there */
 	size_t size;
+	int fd, spilled; /* -1: not there */
 };
 
+/* Where no limit of the policy needs it, the table is empty. */
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 

@@ -14,18 +14,21 @@
 
 static const struct {
 	const char *name;
-	uint32_t uses;
+	uint64_t uses;
 } maps[POLICY_MAP_COUNT] = {
 #define MAP_ROW(name, uses) {#name, uses},
 	POLICY_MAPS(MAP_ROW)
 #undef MAP_ROW
 };
 
-bool policy_map_is_used(const struct rl_instance *info, uint32_t uses, enum policy_map map)
+bool policy_map_is_used(const struct rl_instance *info, uint64_t uses, enum policy_map map)
 {
 	if (!(uses & maps[map].uses))
 		return false;
 	switch (map) {
+	case POLICY_MAP_sources: /* or who is known is in the hot table */
+		return uses & RL_USE_SOURCES || info->table != RL_TABLE_HOT;
+	case POLICY_MAP_hot:
 	case POLICY_MAP_known_filter:
 		return info->table == RL_TABLE_HOT;
 	case POLICY_MAP_peers:
@@ -53,7 +56,11 @@ int policy_map_open(const struct instance *instance, enum policy_map map)
 	folder = pins_folder_open(instance->path);
 	if (folder < 0)
 		return folder == -ENOENT ? -ESTALE : folder;
-	fd = pin_open(folder, maps[map].name, !instance->read_only);
+	/* Readers map the hot table, which the kernel allows only for writable descriptors: it is
+	 * opened writable if that is permitted. */
+	fd = pin_open(folder, maps[map].name, !instance->read_only || map == POLICY_MAP_hot);
+	if (instance->read_only && (fd == -EACCES || fd == -EROFS))
+		fd = pin_open(folder, maps[map].name, false);
 	close(folder);
 	return fd == -EACCES && instance->read_only ? -ENOENT : fd;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Maps that are there while the policy uses them. They are plain maps of the program, which has the
- * code for them only then (RL_USE_PROGRAM): each is made before the program that has it is loaded,
- * and its pin, of the same name, stays as long as a program may have it. A reader opens one on
- * access, because a policy may bring or end it at any time. */
+/* Maps that are there while the policy uses them. They are plain maps of the program, which refers
+ * to them only then (RL_USE_PROGRAM): each is made before the program that has it is loaded, and
+ * its pin, of the same name, stays as long as a program may have it. A reader opens one on access,
+ * because a policy may bring or end it at any time. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 /* Does an instance have this map, while what it uses (RL_USE_*, of its program or of its policy) is
  * this? */
-bool policy_map_is_used(const struct rl_instance *info, uint32_t uses, enum policy_map map);
+bool policy_map_is_used(const struct rl_instance *info, uint64_t uses, enum policy_map map);
 
 /* -ENOENT: it is not there, or is new and a reader may not open it yet; -ESTALE: the instance was
  * detached. */

@@ -61,7 +61,7 @@ int instance_source_forgive(const struct instance *instance, const struct source
 			    size_t count)
 {
 	struct source_search s = {.instance = instance};
-	struct hot_table table = {0};
+	struct hot_table table;
 	int ret = hot_open(instance, &table);
 
 	search_begin(&s);
@@ -71,7 +71,6 @@ int instance_source_forgive(const struct instance *instance, const struct source
 		ret = is_shared(&entries[i]) ? 0 : ban_forget(instance, &entries[i].key);
 	if (ret)
 		fail("%s: clearing the states failed: %s", instance->device, strerror(-ret));
-	if (table.sets)
-		hot_close(&table);
+	hot_close(&table);
 	return ret;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -11,6 +12,7 @@
 #include "algorithm/known_filter.h"
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/source_search.h"
 
@@ -50,8 +52,9 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 	struct source_search s = {.instance = instance};
 	struct rl_state_key key = {0};
 	struct rl_state *states;
-	int ret;
+	int fd, ret;
 
+	*known = false;
 	search_begin(&s);
 	if (s.ctx.hot) {
 		memcpy(key.addr, source, sizeof(key.addr));
@@ -60,11 +63,12 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 		return ret < 0 ? ret : 0;
 	}
 	prefix_mask(key.addr, source, key_bits(source, 32, 64));
+	fd = policy_map_open(instance, POLICY_MAP_sources);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
 	states = calloc(search_parts(&s), sizeof(*states));
-	ret = !states                                                   ? -ENOMEM
-	      : bpf_map_lookup_elem(instance->fd.sources, &key, states) ? -errno
-									: 0;
-	*known = false;
+	ret = !states ? -ENOMEM : bpf_map_lookup_elem(fd, &key, states) ? -errno : 0;
+	close(fd);
 	for (int i = 0; !ret && i < search_parts(&s); i++)
 		*known |= is_ripe(instance, states[i].word);
 	free(states);

@@ -219,7 +219,6 @@ int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct r
 int search_map_open(const struct instance *instance, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
-	int fd;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		return policy_map_open(instance, POLICY_MAP_windows);
@@ -227,6 +226,5 @@ int search_map_open(const struct instance *instance, const struct rule *rule)
 		return policy_map_open(instance, POLICY_MAP_logs);
 	if (parts_are_long(key_parts(limit)))
 		return policy_map_open(instance, POLICY_MAP_flows);
-	fd = dup(instance->fd.sources);
-	return fd < 0 ? -errno : fd;
+	return policy_map_open(instance, POLICY_MAP_sources);
 }

@@ -45,42 +45,42 @@ static int map_walk(struct source_search *s, int fd, size_t key_size, size_t val
 }
 
 /* A map that may not be there; fd: as it was opened. */
-static int opened_walk(struct source_search *s, int fd, size_t value_size, int parts,
-		       walk_fn *found)
+static int opened_walk(struct source_search *s, int fd, size_t key_size, size_t value_size,
+		       int parts, walk_fn *found)
 {
 	int ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, found);
+	ret = map_walk(s, fd, key_size, value_size, parts, found);
 	close(fd);
 	return ret;
 }
 
 int states_walk(struct source_search *s)
 {
+	const size_t long_key = sizeof(struct rl_state_key);
 	const struct {
 		enum policy_map map;
-		size_t value_size;
-	} others[] = {
-		{POLICY_MAP_flows, sizeof(struct rl_state)},
-		{POLICY_MAP_windows, sizeof(struct rl_slots)},
-		{POLICY_MAP_logs, RL_LOG_SIZE(s->instance->info.log_depth)},
+		size_t key_size, value_size;
+	} maps[] = {
+		{POLICY_MAP_sources, RL_SHORT_KEY, sizeof(struct rl_state)},
+		{POLICY_MAP_flows, long_key, sizeof(struct rl_state)},
+		{POLICY_MAP_windows, long_key, sizeof(struct rl_slots)},
+		{POLICY_MAP_logs, long_key, RL_LOG_SIZE(s->instance->info.log_depth)},
 	};
-	int parts = search_parts(s);
-	int ret = map_walk(s, s->instance->fd.sources, RL_SHORT_KEY, sizeof(struct rl_state), parts,
-			   search_state);
+	int parts = search_parts(s), ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(others) / sizeof(others[0]); i++)
-		ret = opened_walk(s, policy_map_open(s->instance, others[i].map),
-				  others[i].value_size, parts, search_state);
+	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
+		ret = opened_walk(s, policy_map_open(s->instance, maps[i].map), maps[i].key_size,
+				  maps[i].value_size, parts, search_state);
 	return ret;
 }
 
 int bans_walk(struct source_search *s, walk_fn *found)
 {
 	return opened_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
-			   sizeof(struct rl_ban), 1, found);
+			   sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
 }
 
 int shared_walk(struct source_search *s)

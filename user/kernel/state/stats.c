@@ -114,7 +114,7 @@ void instance_stats_clear(struct instance_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 }
 
-/* Counts the entries of a hash map by walking it; the kernel keeps no count. */
+/* Counts the entries of a hash map, as it was opened, by walking it; the kernel keeps no count. */
 static int map_entries(int fd, uint64_t *out)
 {
 	enum { CHUNK = 4096 };
@@ -125,6 +125,8 @@ static int map_entries(int fd, uint64_t *out)
 	uint64_t entries = 0;
 	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
 
+	if (!ret && fd < 0)
+		ret = fd; /* -ENOENT: it is not there */
 	while (!ret) {
 		uint32_t n = CHUNK;
 
@@ -135,6 +137,8 @@ static int map_entries(int fd, uint64_t *out)
 	}
 	free(keys);
 	free(values);
+	if (fd >= 0)
+		close(fd);
 	*out = entries;
 	return ret == -ENOENT ? 0 : ret;
 }
@@ -203,7 +207,7 @@ static int sources_used(const struct instance *instance, uint64_t *out)
 {
 	struct hot_table table;
 	uint64_t live;
-	int ret = map_entries(instance->fd.sources, out);
+	int ret = map_entries(policy_map_open(instance, POLICY_MAP_sources), out);
 
 	if (!ret)
 		ret = hot_open(instance, &table);
@@ -217,13 +221,7 @@ static int sources_used(const struct instance *instance, uint64_t *out)
 
 static int bans_used(const struct instance *instance, uint64_t *out)
 {
-	int ret, fd = inner_open(instance, instance->fd.bans, 0);
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	ret = map_entries(fd, out);
-	close(fd);
-	return ret;
+	return map_entries(inner_open(instance, instance->fd.bans, 0), out);
 }
 
 /* Without CAP_SYS_ADMIN it is not known whether a filter of clsact is still there. */
