@@ -209,8 +209,9 @@ enum rl_rule_flag {
 
 #define RL_REFUSAL_COUNTER_BITS 18 /* of a rule whose refusals may be cached */
 
-/* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
- * the next one is built. Most packets need no more of it than its first cache line. */
+/* One rule of a prefix. The rules array has two halves: one is of the policy in force, in the other
+ * the next one is built. It grows with the policy, and the rules in force then stay where they
+ * were. Most packets need no more of it than its first cache line. */
 struct rl_rule {
 	__u8 action : 2;  /* enum rl_action */
 	__u8 clock : 2;   /* enum rl_clock: by which the limit is held */
@@ -403,6 +404,7 @@ struct rl_policy_header {
 	__u32 ripens_ms; /* how long a source is to be there in peace then; 0: there is none */
 	struct rl_refusal_class refusal_class;
 	/* what packets do not read */
+	__u32 rules_begin;     /* where its half of the rules array begins */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 next_comment_id; /* the first one never used */

@@ -304,14 +304,14 @@ calls() {
 }
 
 # The cost of a rule does not grow with the policy around it: changes of one prefix, of any and of the device
-# take as many calls beside 10,000 prefixes as beside one, except for the chunks that hold their slots
+# take as many calls beside 10,000 prefixes as beside two, except for the chunks that hold their slots
 # then: these are opened, and the first limit per rule creates them.
 test_beside_many() {
 	local words few many
 	local -a changes=('rule add 192.0.2.1 deny for 1h' 'rule add 192.0.2.1 allow' 'rule add 192.0.2.0/24 limit 5/s'
 		'rule add 192.0.0.0/8 udp deny' 'rule get 192.0.2.1' 'rule del 192.0.2.1' 'rule del 192.0.2.0/24'
 		'rule add any limit 9/s' 'rule add device limit 9/s' 'rule del 192.0.0.0/8 udp')
-	rl B detach veth-B && rl B attach veth-B && rl B apply - <<<'rule 10.0.0.1 deny' || return
+	rl B detach veth-B && rl B attach veth-B && printf 'rule %s\n' '10.0.0.1 deny' '10.0.0.2 limit 5/second' | rl B apply - || return
 	for words in "${changes[@]}"; do
 		# shellcheck disable=SC2086 # several words
 		calls $words || return

@@ -185,11 +185,52 @@ test_tables() {
 	rl B rule del any limit 3/day burst 3 && maps_are "$HOT prefix_cache" && rl B rule del 10.79.0.0/16 limit 9/day &&
 		rl B rule del 10.78.0.0/16 deny && small && reads_none && rl B detach veth-B && nothing_left
 }
-small() { maps_are '' && between "$(rl B status -j | json '.[0].memory_bytes')" 1 $((12 << 20)); }
+small() { maps_are '' && between "$(rl B status -j | json '.[0] | .memory_bytes - .cpus.memory_bytes')" 1 $((6 << 20)); }
 sources() { rl B status -j | json '.[0].sources.used'; }
 reads_none() {
 	is "$(sources)" 0 && is "$(rl B source list -j | json '.states | length')" 0 && rl B source show 10.77.0.1 && rl B source forgive 10.77.0.1 &&
 		rl B stats && rl B top --once
+}
+
+# ---- the array of rules grows with the policy
+
+# some N: so many rules that need an entry each; the packets of the flood meet the first prefix alone.
+some() { awk -v n="$1" 'BEGIN { print "rule 10.78.0.0/16 udp deny"; for (i = 1; i < n; i++) printf "rule 10.200.%d.%d udp deny\n", i / 256, i % 256 }'; }
+room() { bpftool -j map show pinned "$(pin rules)" | json '.max_entries / 2'; }
+grown() { is_own rules && is "$(room)" 1024; }
+
+# Under flood, and the rules keep their counters; then rules come one by one, until there is no room after the others.
+test_growth() {
+	local first
+	HOOK=xdp
+	some 2 >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" && is "$(room)" 256 && first=$(arrived) && flooding &&
+		changed "$(some 600)" grown && [[ $(rule_stat B 10.78.0.0/16 .dropped.packets) -ge $(($(denied) - 20000)) ]] &&
+		some 1100 | tail -n 500 >"$TMP/more" && rl B rule add -f "$TMP/more" && is_own rules && is "$(room)" 2048 &&
+		is "$(rl B show)" "$(some 1100)" || return
+	kill -TERM -- "-$BG_PID" && is "$(arrived)" "$first" && rl B rule flush && rl B rule add 10.78.0.0/16 udp deny && is "$(room)" 2048 &&
+		is_own rules && rl B detach veth-B && nothing_left
+}
+
+# Killed at some calls from that which makes the larger array on: the next policy is what packets meet.
+test_growth_killed() {
+	local n first last kills=0
+	HOOK=xdp
+	some 600 >"$TMP/next" && rl B attach veth-B && put "$(some 2)" && strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" apply "$TMP/next" &&
+		grown && first=$(calls_of 'map_name="rules"' | tail -n 1) && last=$(grep -c '^bpf' "$TMP/calls") || return
+	for ((n = first; n <= last; n += 1 + (last - first) / 12)); do
+		rl B detach veth-B && rl B attach veth-B && put "$(some 2)" || return
+		! killed bpf "$n" apply "$TMP/next" || kills=$((kills + 1))
+		[[ $(rl B show) == "$(some 2)" || $(rl B show) == "$(some 600)" ]] && put "$(some 3)" && is_own rules &&
+			is "$(rl B show)" "$(some 3)" && flood A --count 9 --src 10.200.0.2 >/dev/null && is "$(rule_stat B 10.200.0.2 .dropped.packets)" 9 || return
+	done
+	[[ $kills -ge 8 ]] && rl B detach veth-B && nothing_left
+}
+
+# As many as the option says, and no more: the policy in force stays.
+test_growth_most() {
+	HOOK=xdp
+	rl B attach veth-B --prefixes 700 && put "$(some 699)" && has 'at most 700' expect_status 1 put "$(some 800)" && is "$(rl B show)" "$(some 699)" &&
+		rl B detach veth-B && nothing_left
 }
 
 # Other tables have the states of all keys in one map.
@@ -317,6 +358,9 @@ t 'killed anywhere, from table to none' test_crash "$LIMIT" "$SHARED"
 t 'maps come and go' test_maps
 t 'tables come and go with single rules' test_tables
 t 'tables, --table lru' test_tables_lru
+t 'rules grow under flood' test_growth
+t 'rules grow, killed anywhere' test_growth_killed
+t 'rules, as many as there may be' test_growth_most
 t 'maps, on trial' test_maps_trial
 t 'maps of another size' test_maps_size
 t 'maps that a check makes' test_maps_check

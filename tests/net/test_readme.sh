@@ -103,10 +103,11 @@ test_detach() {
 	grep -qF '`sudo rlctl detach eth0`' "$TOP/README.md" && typed 'sudo rlctl detach eth0' && is "$(xdp_program B eth0)" ''
 }
 
-# The memory that README names: fifty megabytes, and four with its options.
+# The memory that README names: two megabytes, fifteen where each source has a limit, and three with its options.
 test_memory() {
-	typed 'rlctl attach eth0 --policy web' && between "$(memory)" 48000000 56000000 && typed 'rlctl detach eth0' &&
-		typed "rlctl attach eth0 --policy web $(grep -o -e '--sources 4096[^`]*' "$TOP/README.md")" && between "$(memory)" 3500000 5000000 &&
+	typed 'rlctl attach eth0' && typed 'rlctl rule add device limit 20000/second' && between "$(memory)" 1000000 2500000 && typed 'rlctl detach eth0' &&
+		typed 'rlctl attach eth0 --policy web' && between "$(memory)" 13000000 16000000 && typed 'rlctl detach eth0' &&
+		typed "rlctl attach eth0 --policy web $(grep -o -e '--sources 4096[^`]*' "$TOP/README.md")" && between "$(memory)" 2000000 3800000 &&
 		typed 'rlctl detach eth0'
 }
 memory() { rl B status -j | json '.[0] | .memory // .memory_bytes'; }

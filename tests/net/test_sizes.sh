@@ -22,18 +22,18 @@ test_list() { # N LAST
 		rl B apply "$TMP/list" && sends 10 "$2" && is "$(denied "$2/31 deny")" 110
 }
 
-# Counters for two lists, and the policy itself; the next policy but one is without them.
+# Counters for two lists, and the policy itself; the next policy but one is without them, but for the array of rules.
 test_memory() {
 	local empty=$EMPTY full
 	full=$(memory) && [[ $((full - empty)) -lt $((8 << 20)) ]] || _say "$full beside $empty" || return
-	[[ $full -gt $empty ]] && rl B rule flush && rl B rule flush && between "$(memory)" "$empty" $((empty + 65536))
+	[[ $full -gt $empty ]] && rl B rule flush && rl B rule flush && between "$(memory)" "$empty" $((empty + (1 << 20)))
 }
 
 # The maps that only some policies need go with the rule that needed them; a banned source stays banned. A
 # bucket of a flow needs none, for it is in the hot table.
 test_release() {
 	local rule before full
-	rl B rule flush && rl B rule flush && before=$(memory) || return
+	rl B rule flush && rl B apply - <<<'rule any limit 9/s' && before=$(memory) || return
 	for rule in 'any limit sliding-window 9/s' 'any limit sliding-log 9/s' 'any limit fixed-window 9/s per flow' \
 		'any new-source limit 9/s' 'any limit 9/s over ban 1h'; do
 		rl B apply - <<<"rule $rule" && full=$(memory) && rl B apply - <<<'rule any limit 9/s' || return

@@ -89,9 +89,10 @@ struct rl_rule harness_numbers(struct harness *h, uint32_t index)
 	assert_true(index < policy.count);
 	assert_int_equal(policy_header_read(&h->instance, &header), 0);
 	for (uint32_t i = 0; i < header.rules; i++) {
-		uint32_t at = header.half * h->instance.info.rules + i;
+		uint32_t at = header.rules_begin + i;
 
-		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rules, &at, &numbers), 0);
+		assert_int_equal(
+			bpf_map_lookup_elem(h->policy_maps[POLICY_MAP_rules], &at, &numbers), 0);
 		if (numbers.limit_id && numbers.limit_id == policy.rules[index].limit_id)
 			break;
 	}

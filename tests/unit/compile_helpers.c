@@ -171,11 +171,12 @@ static void assert_numbers(const struct rl_rule *rule, const struct compile_cont
 
 void assert_layout(const struct compiled *compiled, const struct compile_context *ctx)
 {
-	uint32_t base = compiled->header.half * ctx->rules_max;
+	uint32_t base = compiled->header.rules_begin;
 	unsigned char *seen = calloc(compiled->rule_count + 1, 1);
 
 	assert_non_null(seen);
 	assert_true(compiled->header.half <= 1);
+	assert_true(!base || base == ctx->rules_max);
 	assert_int_equal(compiled->header.rules, compiled->rule_count);
 	assert_true(compiled->header.rules <= ctx->rules_max);
 	assert_int_equal(compiled->header.prefixes, compiled->prefix_count);
@@ -224,11 +225,10 @@ __attribute__((format(printf, 2, 3))) static void say(char *out, const char *for
 	va_end(args);
 }
 
-static void say_group(char *out, const struct compiled *compiled, const struct compile_context *ctx,
-		      const struct rl_range *range)
+static void say_group(char *out, const struct compiled *compiled, const struct rl_range *range)
 {
 	static const char *const names[] = {"allow", "deny", "limit"};
-	uint32_t first = range->first - compiled->header.half * ctx->rules_max;
+	uint32_t first = range->first - compiled->header.rules_begin;
 
 	for (uint32_t i = 0; i < range->count; i++)
 		say(out, "%s%s", i ? " " : "[", names[compiled->rules[first + i].action]);
@@ -236,7 +236,7 @@ static void say_group(char *out, const struct compiled *compiled, const struct c
 }
 
 static void say_prefix(char *out, const struct compiled *compiled,
-		       const struct compile_context *ctx, const struct compiled_prefix *prefix)
+		       const struct compiled_prefix *prefix)
 {
 	uint8_t len = prefix->key.len - RL_FAMILY_BITS;
 	char text[PREFIX_TEXT_MAX];
@@ -245,25 +245,24 @@ static void say_prefix(char *out, const struct compiled *compiled,
 	assert_int_equal(prefix->key.family, prefix_is_ipv4(prefix->key.addr, len) ? 4 : 6);
 	say(out, "%s%s", *out ? " " : "", text);
 	if (prefix->value.range.count)
-		say_group(out, compiled, ctx, &prefix->value.range);
+		say_group(out, compiled, &prefix->value.range);
 	else
 		say(out, " %s", prefix->value.action == RL_ACTION_ALLOW ? "allow" : "deny");
 }
 
-void compiled_dump(const struct compiled *compiled, const struct compile_context *ctx,
-		   char out[DUMP_MAX])
+void compiled_dump(const struct compiled *compiled, char out[DUMP_MAX])
 {
 	out[0] = '\0';
 	if (compiled->header.device.count) {
 		say(out, "device");
-		say_group(out, compiled, ctx, &compiled->header.device);
+		say_group(out, compiled, &compiled->header.device);
 	}
 	if (compiled->header.any.count) {
 		say(out, "%sany", *out ? " " : "");
-		say_group(out, compiled, ctx, &compiled->header.any);
+		say_group(out, compiled, &compiled->header.any);
 	}
 	for (uint32_t i = 0; i < compiled->header.prefixes; i++)
-		say_prefix(out, compiled, ctx, &compiled->prefixes[i]);
+		say_prefix(out, compiled, &compiled->prefixes[i]);
 }
 
 int compile_first(const char *text, const struct compile_context *ctx, struct policy *policy,

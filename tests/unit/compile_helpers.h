@@ -35,8 +35,7 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 
 /* `device[…] any[…] PREFIX action` or `[action action …]`, in the order of the maps. */
 #define DUMP_MAX 4096
-void compiled_dump(const struct compiled *compiled, const struct compile_context *ctx,
-		   char out[DUMP_MAX]);
+void compiled_dump(const struct compiled *compiled, char out[DUMP_MAX]);
 
 /* policy_compile of a text as the first policy. */
 int compile_first(const char *text, const struct compile_context *ctx, struct policy *policy,

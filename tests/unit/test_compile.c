@@ -86,7 +86,7 @@ static void layout_test(void **state)
 
 	for (uint32_t generation = 0; generation < 3; generation++) {
 		must_compile(&policy, &force, false, &compiled);
-		compiled_dump(&compiled, &roomy, dump);
+		compiled_dump(&compiled, dump);
 		assert_string_equal(dump, row->dump);
 		assert_true(compiled.header.generation == generation + 1);
 		assert_true(compiled.header.half == !force.header.half);
@@ -166,7 +166,9 @@ static void identity_test(void **state)
 	random_start(20240612);
 	for (unsigned int i = 0; i < TURNS(20000); i++) {
 		struct policy policy = random_policy(), back = {0}, none = {0};
-		struct rl_policy_header header = {.half = random_below(2), .generation = i};
+		struct rl_policy_header header = {.half = random_below(2),
+						  .rules_begin = random_below(2) * roomy.rules_max,
+						  .generation = i};
 		struct compiled compiled = {0};
 		struct policy_errors errors;
 		int ret =

@@ -20,14 +20,15 @@
 #include "policy_helpers.h"
 #include "turns.h"
 
-#define RULES_ROOM    130
-#define PREFIXES_ROOM 80
+#define RULES_ROOM       130 /* at most */
+#define RULES_ROOM_FIRST 8
+#define PREFIXES_ROOM    80
 
 /* The maps of an imaginary instance. */
 struct maps {
 	struct compile_context ctx;
 	struct rl_policy_header header;
-	struct rl_rule rules[2 * RULES_ROOM];
+	struct rl_rule rules[4 * RULES_ROOM]; /* of which 2 * ctx.rules_room are there */
 	struct compiled_prefix trie[PREFIXES_ROOM + 1];
 	uint32_t trie_count;
 };
@@ -37,6 +38,7 @@ static struct maps maps_make(void)
 	struct maps maps = {.ctx = roomy};
 
 	maps.ctx.rules_max = RULES_ROOM;
+	maps.ctx.rules_room = RULES_ROOM_FIRST;
 	maps.ctx.prefixes_max = PREFIXES_ROOM;
 	maps.ctx.slots_max = 2 * PREFIXES_ROOM;
 	maps.ctx.hot = true;
@@ -47,7 +49,7 @@ static struct policy maps_policy(const struct maps *maps)
 {
 	struct compiled compiled = {
 		.header = maps->header,
-		.rules = (struct rl_rule *)&maps->rules[maps->header.half * RULES_ROOM],
+		.rules = (struct rl_rule *)&maps->rules[maps->header.rules_begin],
 		.rule_count = maps->header.rules,
 		.prefixes = (struct compiled_prefix *)maps->trie,
 		.prefix_count = maps->trie_count,
@@ -58,11 +60,18 @@ static struct policy maps_policy(const struct maps *maps)
 	return policy;
 }
 
+/* A larger array has the same rules. Those in force stay as they are, and no half exceeds its own.
+ */
 static void rules_write(struct maps *maps, const struct compiled *compiled)
 {
-	uint32_t first = compiled->header.half * RULES_ROOM + compiled->first_rule;
+	uint32_t begin = compiled->header.rules_begin, first = begin + compiled->first_rule;
+	uint32_t end = first + compiled->rule_count, room = compiled->rules_room;
+	uint32_t in_force = maps->header.rules_begin + maps->header.rules;
 
-	assert_true(compiled->first_rule + compiled->rule_count <= RULES_ROOM);
+	assert_in_range(room, maps->ctx.rules_room, 2 * RULES_ROOM - 1);
+	maps->ctx.rules_room = room;
+	assert_true(end - begin <= RULES_ROOM && end <= (begin < room ? room : 2 * room));
+	assert_true(first >= in_force || end <= maps->header.rules_begin);
 	if (compiled->rule_count)
 		memcpy(&maps->rules[first], compiled->rules,
 		       compiled->rule_count * sizeof(*compiled->rules));
@@ -147,7 +156,7 @@ static void check_class(struct maps *maps)
 
 	assert_false(class->ipv6 && (longer[0] & ~1ull || longer[1])); /* of 65 bits and more */
 	for (uint32_t i = 0; i < maps->header.rules; i++) {
-		const struct rl_rule *rule = &maps->rules[maps->header.half * RULES_ROOM + i];
+		const struct rl_rule *rule = &maps->rules[maps->header.rules_begin + i];
 		uint32_t asks = rule->match.flags & (RL_MATCH_PROTO | RL_MATCH_DPORT);
 
 		if (!(rule->flags & RL_RULE_REFUSAL_CACHED) || !asks)
@@ -179,7 +188,7 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 		assert_int_equal(maps->header.uses & RL_USE_REFUSALS6, 0);
 	if (whole.header.uses & RL_USE_SOURCE_BANS)
 		for (uint32_t i = 0; i < maps->header.rules; i++)
-			assert_int_equal(maps->rules[maps->header.half * RULES_ROOM + i].flags &
+			assert_int_equal(maps->rules[maps->header.rules_begin + i].flags &
 						 RL_RULE_REFUSAL_CACHED,
 					 0);
 	check_class(maps);
@@ -191,7 +200,7 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 static bool change(struct maps *maps, const struct rule *prefix, struct policy *next)
 {
 	struct policy policy = maps_policy(maps), current = prefix_rules(&policy, prefix);
-	struct rl_rule before[2 * RULES_ROOM];
+	struct rl_rule before[4 * RULES_ROOM];
 	struct compiled compiled = {0};
 	struct rl_prefix_key key = {0};
 	bool in_trie = false;
@@ -206,8 +215,8 @@ static bool change(struct maps *maps, const struct rule *prefix, struct policy *
 	memcpy(before, maps->rules, sizeof(before));
 	if (!ret) {
 		rules_write(maps, &compiled);
-		assert_memory_equal(&before[maps->header.half * RULES_ROOM],
-				    &maps->rules[maps->header.half * RULES_ROOM],
+		assert_memory_equal(&before[maps->header.rules_begin],
+				    &maps->rules[maps->header.rules_begin],
 				    maps->header.rules * sizeof(before[0]));
 		if (prefix->kind == PREFIX_ADDR)
 			trie_put(maps, &key, &compiled);
@@ -393,6 +402,7 @@ static void room_test(void **state)
 	unsigned int in_place = 0;
 
 	(void)state;
+	maps.ctx.rules_room = RULES_ROOM;
 	whole_put(&maps, &policy);
 	for (unsigned int i = 0; i < 3 * RULES_ROOM; i++) {
 		struct policy next = {0};

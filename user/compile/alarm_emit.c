@@ -95,7 +95,7 @@ int alarms_emit(struct build *b, const struct policy *policy)
 		build_refuse_max(b, NULL, -E2BIG, "too many alarms", RL_ALARMS_MAX, "remove some");
 		return 0;
 	}
-	if (b->out->first_rule + b->out->rule_count + policy->alarm_count > b->ctx->rules_max) {
+	if (b->out->first_rule + b->out->rule_count + policy->alarm_count > b->rules_most) {
 		build_refuse_room(b);
 		return 0;
 	}

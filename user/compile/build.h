@@ -17,6 +17,7 @@ struct build {
 	struct policy_errors *errors;
 	int error;           /* of the first of them; 0: none */
 	uint32_t base;       /* index of out->rules[0] in the rules array */
+	uint32_t rules_most; /* of the policy, in its half */
 	unsigned char *used; /* one bit per slot: in use by the current or the next policy */
 	uint32_t next_slot;
 	uint32_t slots_end;        /* after the last slot of both policies */
@@ -46,6 +47,9 @@ void lanes_choose(struct policy *next);
 /* ---- emit.c: rules and prefixes as map entries */
 
 int rules_emit(struct build *b, const struct policy *policy);
+
+/* The most entries of the rules array that the policy takes. */
+size_t rules_emitted_most(const struct policy *policy);
 
 /* The rule by which an alarm counts. */
 void counting_emit(struct build *b, const struct rule *rule, bool bytes);

@@ -58,6 +58,19 @@ size_t compiled_rules_most(const struct policy *policy)
 	return policy->count + policy->alarm_count + RL_KNOWN_BY_MAX;
 }
 
+/* How large a half of the array is to be: with room for changes of single prefixes, which come
+ * after the rules, for without it all is written anew. It doubles, so that the half in force is
+ * before the second one, wherever it is. */
+static uint32_t rules_room(const struct policy *next, const struct compile_context *ctx)
+{
+	size_t rules = rules_emitted_most(next), wanted = rules + rules / 2 + next->count / 16;
+	uint32_t room = ctx->rules_room ?: ctx->rules_max;
+
+	while (room < wanted && room < ctx->rules_max)
+		room *= 2;
+	return room;
+}
+
 static int build_allocate(struct build *b, const struct policy *next)
 {
 	size_t rules = compiled_rules_most(next);
@@ -134,7 +147,10 @@ int policy_compile(struct policy *next, const struct policy *current,
 
 	errors->count = 0;
 	header_next(header, &result.header);
-	b.base = result.header.half * ctx->rules_max;
+	result.rules_room = rules_room(next, ctx);
+	b.base = header->rules_begin < result.rules_room ? result.rules_room : 0;
+	b.rules_most = ctx->rules_max;
+	result.header.rules_begin = b.base;
 	ret = build(&b, next, current, keep_expiry);
 	if (!ret)
 		ret = check_nesting(&b);
@@ -191,6 +207,15 @@ static uint64_t program_uses_of(const struct policy *policy, const struct compil
 	return uses & RL_USE_PROGRAM;
 }
 
+/* How many rules the half in force has room for. */
+static uint32_t half_room(const struct rl_policy_header *header, const struct compile_context *ctx)
+{
+	uint32_t room = ctx->rules_room ?: ctx->rules_max;
+	uint32_t own = (header->rules_begin < room ? room : 2 * room) - header->rules_begin;
+
+	return own < ctx->rules_max ? own : ctx->rules_max;
+}
+
 static bool has_limit(const struct policy *policy)
 {
 	policy_for_each (policy, rule)
@@ -213,7 +238,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		   const struct policy *current, const struct rl_policy_header *header,
 		   const struct compile_context *ctx, struct compiled *out)
 {
-	struct compiled result = {.header = *header, .first_rule = header->rules};
+	struct compiled result = {
+		.header = *header, .first_rule = header->rules, .rules_room = ctx->rules_room};
 	struct policy_errors errors = {0};
 	struct build b = {.ctx = ctx, .out = &result, .errors = &errors};
 	uint64_t ended = program_uses_of(current, ctx) & ~program_uses_of(next, ctx);
@@ -243,7 +269,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* the index is written as a whole */
 	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
-	b.base = header->half * ctx->rules_max + header->rules;
+	b.base = header->rules_begin + header->rules;
+	b.rules_most = half_room(header, ctx);
 	b.next_slot = header->next_counter_id;
 	result.header.generation++;
 	ret = build(&b, next, current, false);

@@ -21,8 +21,9 @@ struct compiled_prefix {
 
 struct compiled {
 	struct rl_policy_header header;
-	struct rl_rule *rules; /* element 0 is half * capacity + first_rule in the map */
+	struct rl_rule *rules; /* element 0 is header.rules_begin + first_rule in the map */
 	uint32_t first_rule;   /* not 0 if one prefix is compiled: after the rules that stay */
+	uint32_t rules_room;   /* one half of the rules array has to be of */
 	uint32_t rule_count;
 	struct rl_extra *extras; /* of the rules, which name them by 1 + index */
 	uint32_t extra_count;
@@ -50,7 +51,8 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 
 /* Properties and capacities of an instance. */
 struct compile_context {
-	uint32_t rules_max;    /* elements of one half of the rules array */
+	uint32_t rules_max;    /* elements of one half of the rules array, at most */
+	uint32_t rules_room;   /* that it has now; 0: all */
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint32_t batches_max;  /* slots below this one may have batches */

@@ -143,11 +143,10 @@ bool range_extent(const struct rl_range *range, const struct rl_index_entry *roo
 }
 
 /* The entries of a range, and how many; NULL if it reaches beyond those that were read. */
-static const struct rl_rule *range_entries(const struct compiled *in,
-					   const struct compile_context *ctx,
-					   const struct rl_range *range, uint32_t *count)
+static const struct rl_rule *range_entries(const struct compiled *in, const struct rl_range *range,
+					   uint32_t *count)
 {
-	uint32_t base = in->header.half * ctx->rules_max + in->first_rule, first;
+	uint32_t base = in->header.rules_begin + in->first_rule, first;
 	const struct rl_index_entry *root =
 		range->first < in->index.count ? &in->index.entries[range->first] : NULL;
 
@@ -166,7 +165,7 @@ static int group_append(struct policy *out, const struct compiled *in,
 
 	if (!range->count)
 		return 0;
-	entries = range_entries(in, ctx, range, &count);
+	entries = range_entries(in, range, &count);
 	if (!entries)
 		return -EBADMSG;
 	return range_decompile(in, prefix, entries, count, ctx->now_ns, out);
@@ -187,7 +186,7 @@ static int prefix_append(struct policy *out, const struct compiled *in,
 	uint32_t count = 0;
 
 	if (range->count)
-		entries = range_entries(in, ctx, range, &count);
+		entries = range_entries(in, range, &count);
 	if (range->count && !entries)
 		return -EBADMSG;
 	return prefix_decompile(in, prefix, entries, count, ctx->now_ns, out);
@@ -254,12 +253,11 @@ static int alarm_append(struct policy *out, const struct compiled *in, const str
 	return ret;
 }
 
-static int alarms_append(struct policy *out, const struct compiled *in,
-			 const struct compile_context *ctx)
+static int alarms_append(struct policy *out, const struct compiled *in)
 {
 	const struct rl_alarms *alarms = in->alarms;
 	const struct rl_range *range = &in->header.alarms;
-	uint32_t base = in->header.half * ctx->rules_max + in->first_rule;
+	uint32_t base = in->header.rules_begin + in->first_rule;
 	int ret = 0;
 
 	if (!alarms)
@@ -285,7 +283,7 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 	if (!ret)
 		ret = sets_append(&result, in, ctx);
 	if (!ret)
-		ret = alarms_append(&result, in, ctx);
+		ret = alarms_append(&result, in);
 	if (ret) {
 		policy_clear(&result);
 		return ret;

@@ -374,7 +374,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 		check_rule(b, rule);
 	if (b->error)
 		return 0;
-	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
+	if (b->out->first_rule + b->out->rule_count + count > b->rules_most)
 		return refuse_rules(b, first);
 	if (count > RL_GROUP_MAX)
 		return emit_indexed(b, first, count, range);
@@ -436,15 +436,37 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	return 0;
 }
 
+/* How many rules of the same prefix there are from this one on. */
+static size_t group_count(const struct policy *policy, const struct rule *rule)
+{
+	const struct rule *end = policy->rules + policy->count, *next = rule + 1;
+
+	while (next < end && same_prefix(rule, next))
+		next++;
+	return next - rule;
+}
+
+size_t rules_emitted_most(const struct policy *policy)
+{
+	size_t most = policy->alarm_count + RL_KNOWN_BY_MAX;
+
+	for (size_t i = 0, count; i < policy->count; i += count) {
+		const struct rule *rule = &policy->rules[i];
+
+		count = group_count(policy, rule);
+		if (rule->kind != PREFIX_ADDR || !is_plain(rule, count))
+			most += count;
+	}
+	return most;
+}
+
 int rules_emit(struct build *b, const struct policy *policy)
 {
 	for (size_t i = 0, count; i < policy->count; i += count) {
 		const struct rule *rule = &policy->rules[i];
 		int ret;
 
-		for (count = 1; i + count < policy->count; count++)
-			if (!same_prefix(rule, rule + count))
-				break;
+		count = group_count(policy, rule);
 		if (rule->kind == PREFIX_DEVICE)
 			ret = emit_group(b, rule, count, &b->out->header.device);
 		else if (rule->kind == PREFIX_ANY)

@@ -99,7 +99,7 @@ int known_by_emit(struct build *b, const struct policy *policy)
 	}
 	if (ret || shapes.all || !shapes.count)
 		return ret;
-	if (b->out->first_rule + b->out->rule_count + shapes.count > b->ctx->rules_max) {
+	if (b->out->first_rule + b->out->rule_count + shapes.count > b->rules_most) {
 		build_refuse_room(b);
 		return 0;
 	}

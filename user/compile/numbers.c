@@ -213,7 +213,7 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	return limit_is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
-/* Of a limit with states in an LRU. */
+/* The LRU that has the states of the limit. */
 static uint64_t lru_uses(const struct rl_limit *limit)
 {
 	if (limit->algorithm == RL_SLIDING_WINDOW)

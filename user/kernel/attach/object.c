@@ -360,6 +360,7 @@ int object_maps_make(const char *path, const struct rl_instance *info, uint64_t 
 	if (!skel)
 		return -errno;
 	policy_maps_choose(skel, info, uses);
+	bpf_map__set_max_entries(skel->maps.rules, 2 * RULES_ROOM_LEAST);
 	ret = pin_paths_set(skel, path, info, uses, true);
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, false);

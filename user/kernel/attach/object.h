@@ -11,6 +11,7 @@
 struct rlctl_bpf;
 
 #define RULES_DEFAULT    16384u /* with matches or limits; see RULES_MAX */
+#define RULES_ROOM_LEAST 256u   /* that there is room for before any policy */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 262144u
 #define CAPACITY_MAX     16777216u /* of sources, prefixes and bans */

@@ -17,6 +17,7 @@
 #include "kernel/attach/conntrack.h"
 #include "kernel/attach/object.h"
 #include "kernel/instance/instance.h"
+#include "kernel/maps/rules_map.h"
 #include "kernel/policy/filters.h"
 #include "kernel/failures.h"
 #include "kernel/sets/sets.h"
@@ -47,15 +48,24 @@ static int report_may_not(const struct instance *instance)
 	return -EPERM;
 }
 
-/* The code that a program has, or is to have. */
+/* The code and the maps that a program has, or is to have. */
 struct fit {
-	uint64_t uses; /* of RL_USE_PROGRAM */
+	uint64_t uses;       /* of RL_USE_PROGRAM */
+	uint32_t rules_room; /* of one half of its rules array */
 	struct rl_filters filters;
 };
 
 static bool same_fit(const struct fit *a, const struct fit *b)
 {
-	return a->uses == b->uses && !memcmp(&a->filters, &b->filters, sizeof(a->filters));
+	return a->uses == b->uses && a->rules_room == b->rules_room &&
+	       !memcmp(&a->filters, &b->filters, sizeof(a->filters));
+}
+
+static int rules_widen(const struct instance *instance, const struct fit *before,
+		       const struct fit *wanted)
+{
+	return wanted->rules_room > before->rules_room ? rules_grow(instance, wanted->rules_room)
+						       : 0;
 }
 
 static bool has_filters(const struct rl_filters *filters, const struct rl_filters *wanted)
@@ -80,6 +90,8 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 	ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
 	if (!ret)
 		ret = filters_write(instance, &wanted->filters);
+	if (!ret)
+		ret = rules_widen(instance, before, wanted);
 	if (ret)
 		return report_change_error(instance, ret);
 	next.info = *info;
@@ -87,9 +99,10 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 	ret = program_swap(&next, &old, &new);
 	if (ret) {
 		/* A replacement that failed may have put the new program there all the same. Where
-		 * that lacks what the old one has, the note stays what both have. */
+		 * that lacks what the old one has, or has other rules, which are the same until the
+		 * next policy, the note stays what both have. */
 		filters_write(instance, &before->filters);
-		if (!(before->uses & ~wanted->uses) &&
+		if (!(before->uses & ~wanted->uses) && before->rules_room == wanted->rules_room &&
 		    has_filters(&wanted->filters, &before->filters))
 			uses_note(instance, info, noted);
 		return ret;
@@ -101,28 +114,35 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 /* ---- before a policy comes into force */
 
 /* *wanted becomes what the program is to have, beside what it has. True if it has to be replaced
- * for that: after an interrupted change its filters may not be those that are noted. */
+ * for that: after an interrupted change its filters may not be those that are noted, nor its rules
+ * those that have a pin. */
 static int fit_read(const struct instance *instance, const struct rl_instance *info,
 		    const struct compiled *next, struct fit *there, struct fit *wanted)
 {
 	bool unsettled = info->program_uses & RL_USE_UNSETTLED;
 	int ret = filters_read(instance, &there->filters);
 
+	if (!ret)
+		ret = rules_room(instance, &there->rules_room);
 	there->uses = info->program_uses & RL_USE_PROGRAM;
 	*wanted = *there;
 	wanted->uses |= next->header.uses & RL_USE_PROGRAM;
+	if (wanted->rules_room < next->rules_room)
+		wanted->rules_room = next->rules_room;
 	filters_add(&wanted->filters, next);
 	if (ret)
 		return report_change_error(instance, ret);
-	return !same_fit(there, wanted) || (unsettled && next->header.uses & RL_USE_FILTERS);
+	return unsettled || !same_fit(there, wanted);
 }
 
 /* Attach makes the companion and notes what the program will need. */
 static int widen_unattached(const struct instance *instance, struct rl_instance *info,
-			    const struct fit *wanted)
+			    const struct fit *there, const struct fit *wanted)
 {
 	int ret = filters_write(instance, &wanted->filters);
 
+	if (!ret)
+		ret = rules_widen(instance, there, wanted);
 	if (!ret)
 		ret = uses_note(instance, info, wanted->uses);
 	if (ret)
@@ -166,7 +186,7 @@ int program_widen(const struct instance *instance, const struct compiled *next)
 	if (ret)
 		return ret;
 	if (is_being_made(instance))
-		return widen_unattached(instance, &info, &wanted);
+		return widen_unattached(instance, &info, &there, &wanted);
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
 		ret = widen(instance, &info, uses, &there, &wanted, lacking);
 	else if (lacking)
@@ -245,7 +265,7 @@ static uint64_t has_code(const struct instance *instance)
 void policy_settle(const struct instance *instance, const struct compiled *policy)
 {
 	uint64_t uses = policy->header.uses;
-	struct fit there, wanted = {.uses = uses & RL_USE_PROGRAM};
+	struct fit there = {0}, wanted = {.uses = uses & RL_USE_PROGRAM}; /* rules do not shrink */
 	struct rl_instance info;
 
 	filters_add(&wanted.filters, policy);

@@ -8,7 +8,6 @@
 	X(tries)           \
 	X(guides)          \
 	X(extras)          \
-	X(rules)           \
 	X(rule_index)      \
 	X(pressure)        \
 	X(bans)            \
@@ -52,8 +51,8 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(alarms) | \
 	 INSTANCE_MAP_BIT(alarm_counts))
 
-/* Each with the RL_USE_* of which one has to be used. Every program refers to the tables: to one of
- * a single element, without a pin, where the policy does not use it. */
+/* Each with the RL_USE_* of which one has to be used; 0: it is always there. Every program refers
+ * to the tables: to one of a single element, without a pin, where the policy does not use it. */
 #define TABLE_MAPS(X)                                  \
 	X(sources, RL_USE_SOURCES | RL_USE_NEW_SOURCE) \
 	X(hot, RL_USE_HOT | RL_USE_NEW_SOURCE)         \
@@ -63,6 +62,7 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	X(fleet_limits, RL_USE_FLEET)                  \
 	X(fleet_grants, RL_USE_FLEET)
 #define POLICY_MAPS(X)                     \
+	X(rules, 0)                        \
 	TABLE_MAPS(X)                      \
 	X(known_filter, RL_USE_NEW_SOURCE) \
 	X(asked, RL_USE_ASKED)             \

@@ -23,7 +23,7 @@ static const struct {
 
 bool policy_map_is_used(const struct rl_instance *info, uint64_t uses, enum policy_map map)
 {
-	if (!(uses & maps[map].uses))
+	if (maps[map].uses && !(uses & maps[map].uses))
 		return false;
 	switch (map) {
 	case POLICY_MAP_sources: /* or who is known is in the hot table */
@@ -86,6 +86,25 @@ int policy_map_put(const struct instance *instance, enum policy_map map, int fd)
 	ret = policy_map_share(instance, map);
 	if (ret)
 		unlink(path);
+	return ret;
+}
+
+int policy_map_exchange(const struct instance *instance, enum policy_map map, int fd)
+{
+	char path[INSTANCE_PATH_MAX + 32], next[INSTANCE_PATH_MAX + 32], name[32];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s_next", maps[map].name);
+	snprintf(next, sizeof(next), "%s/%s", instance->path, name);
+	pin_path(instance, map, path);
+	unlink(next); /* of a command that was killed */
+	if (bpf_obj_pin(fd, next))
+		return -errno;
+	ret = group_inherit(instance->path, name);
+	if (!ret && rename(next, path))
+		ret = -errno;
+	if (ret)
+		unlink(next);
 	return ret;
 }
 

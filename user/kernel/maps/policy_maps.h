@@ -20,6 +20,8 @@ bool policy_map_is_used(const struct rl_instance *info, uint64_t uses, enum poli
 int policy_map_open(const struct instance *instance, enum policy_map map);
 /* Takes what the map was created as, which becomes its pin; the descriptor stays the caller's. */
 int policy_map_put(const struct instance *instance, enum policy_map map, int fd);
+/* The same in the place of one that is there: whoever opens it finds the one or the other. */
+int policy_map_exchange(const struct instance *instance, enum policy_map map, int fd);
 /* Those of an instance without pins. */
 void policy_maps_close(const struct instance *instance);
 /* Gives a new pin the group that may read the instance. */

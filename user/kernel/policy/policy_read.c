@@ -18,6 +18,7 @@
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/comments.h"
@@ -104,18 +105,22 @@ int extras_read(const struct instance *instance, struct compiled *out)
 
 static int rules_read(const struct instance *instance, struct compiled *out)
 {
-	uint32_t base = out->header.half * instance->info.rules;
+	int fd = policy_map_open(instance, POLICY_MAP_rules), ret = fd < 0 ? fd : 0;
 
 	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
-	if (!out->rules)
-		return -ENOMEM;
-	for (; out->rule_count < out->header.rules; out->rule_count++) {
-		uint32_t index = base + out->rule_count;
+	if (!ret && !out->rules)
+		ret = -ENOMEM;
+	while (!ret && out->rule_count < out->header.rules) {
+		uint32_t index = out->header.rules_begin + out->rule_count;
 
-		if (bpf_map_lookup_elem(instance->fd.rules, &index, &out->rules[out->rule_count]))
-			return -errno;
+		if (bpf_map_lookup_elem(fd, &index, &out->rules[out->rule_count]))
+			ret = -errno;
+		else
+			out->rule_count++;
 	}
-	return 0;
+	if (fd >= 0)
+		close(fd);
+	return ret;
 }
 
 /* Makes room for one more prefix. */

@@ -24,7 +24,9 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
+#include "kernel/maps/rules_map.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/filters.h"
@@ -57,16 +59,19 @@ static int map_fill(int fd, const void *keys, size_t key_size, const void *value
 
 static int rules_write(const struct instance *instance, const struct compiled *compiled)
 {
-	uint32_t base = compiled->header.half * instance->info.rules + compiled->first_rule;
+	uint32_t base = compiled->header.rules_begin + compiled->first_rule;
 	uint32_t *keys = calloc(compiled->rule_count + 1, sizeof(*keys));
-	int ret = -ENOMEM;
+	int fd = policy_map_open(instance, POLICY_MAP_rules);
+	int ret = fd < 0 ? fd : keys ? 0 : -ENOMEM;
 
-	if (keys) {
+	if (!ret) {
 		for (uint32_t i = 0; i < compiled->rule_count; i++)
 			keys[i] = base + i;
-		ret = map_fill(instance->fd.rules, keys, sizeof(*keys), compiled->rules,
-			       sizeof(*compiled->rules), compiled->rule_count);
+		ret = map_fill(fd, keys, sizeof(*keys), compiled->rules, sizeof(*compiled->rules),
+			       compiled->rule_count);
 	}
+	if (fd >= 0)
+		close(fd);
 	free(keys);
 	return ret;
 }
@@ -301,6 +306,8 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	ret = filters_read(instance, &filters);
 	if (!ret)
 		ret = sets_read(instance, sets);
+	if (!ret)
+		ret = rules_room(instance, &ctx.rules_room);
 	if (ret)
 		report_read_error(instance, ret);
 	else
@@ -404,6 +411,8 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 		ret = filters_read(instance, &filters);
 	if (!ret)
 		ret = sets_read(instance, sets);
+	if (!ret)
+		ret = rules_room(instance, &ctx.rules_room);
 	if (!ret)
 		ret = policy_header_read(instance, &header);
 	if (!ret)

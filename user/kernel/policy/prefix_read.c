@@ -16,6 +16,7 @@
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/sets/sets.h"
 #include "policy/policy.h"
@@ -84,7 +85,7 @@ static int entries_read(const struct reader *reader, const struct rl_range *rang
 			struct rl_rule **out, uint32_t *count)
 {
 	uint32_t first = 0;
-	int ret = 0;
+	int ret = 0, fd;
 
 	*out = NULL;
 	*count = 0;
@@ -94,12 +95,17 @@ static int entries_read(const struct reader *reader, const struct rl_range *rang
 		*out = calloc(*count + 1, sizeof(**out));
 	if (!ret && !*out)
 		ret = -ENOMEM;
+	if (ret || !*count)
+		return ret;
+	fd = policy_map_open(reader->instance, POLICY_MAP_rules);
 	for (uint32_t i = 0; !ret && i < *count; i++) {
 		uint32_t index = first + i;
 
-		if (bpf_map_lookup_elem(reader->instance->fd.rules, &index, &(*out)[i]))
-			ret = -errno;
+		if (bpf_map_lookup_elem(fd, &index, &(*out)[i]))
+			ret = fd < 0 ? fd : -errno;
 	}
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
 

@@ -32,6 +32,7 @@
 #include "kernel/maps/lru.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/prefix_maps.h"
+#include "kernel/maps/rules_map.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/header_in_force.h"
 #include "kernel/policy/policy_read.h"
@@ -122,6 +123,9 @@ static int change_compile(struct change *change, struct policy *current)
 		return ret;
 	instance_context(change->instance, &text);
 	instance_compile_context(change->instance, &text, &ctx);
+	ret = rules_room(change->instance, &ctx.rules_room);
+	if (ret)
+		return ret;
 	return prefix_compile(change->prefix, trie_has, change->next, current, &header, &ctx,
 			      &change->compiled);
 }

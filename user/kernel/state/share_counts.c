@@ -65,15 +65,19 @@ static int limits_read(const struct instance *instance, uint32_t limits[RL_SHARE
 	struct rl_policy_header header;
 	struct rl_rule rule;
 	int ret = policy_header_read(instance, &header);
+	int fd = ret ? ret : policy_map_open(instance, POLICY_MAP_rules);
 
+	ret = fd < 0 ? fd : 0;
 	for (uint32_t i = 0; !ret && i < header.rules; i++) {
-		uint32_t index = header.half * instance->info.rules + i;
+		uint32_t index = header.rules_begin + i;
 
-		if (bpf_map_lookup_elem(instance->fd.rules, &index, &rule))
+		if (bpf_map_lookup_elem(fd, &index, &rule))
 			ret = -errno;
 		else if (rule.backend == RL_BACKEND_PARTS)
 			limits[rule.parts.index % RL_SHARES_MAX] = rule.limit_id;
 	}
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
 
