@@ -113,10 +113,10 @@ __noinline int shares_turn(struct rl_shares *all, __u64 now_ns)
 /* Before rules are asked: ends steps, and notes whether senders are to be asked for their class. */
 __noinline int shares_look(struct packet *p)
 {
-	struct rl_shares *all = only(map_there(&shares));
+	struct rl_shares *all = shares_there();
 	__u64 now_ns = clock_tick(), next_ns;
 
-	if (!shares_limits || !p || !all)
+	if (!p || !all)
 		return 0;
 	p->facts.sender.asked = 0;
 	next_ns = READ_ONCE(all->next_ns);
@@ -319,7 +319,7 @@ static __always_inline __u32 class_under(const struct packet *p, const struct rl
 /* Is the packet in the sender's part? */
 __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_shares *all = only(map_there(&shares));
+	struct rl_shares *all = shares_there();
 	struct rl_share_counts *counts;
 	struct rl_share *s;
 	__u64 amount;
@@ -365,7 +365,7 @@ static __always_inline void share_until(__u64 *until_ns, __u64 now_ns)
 /* How much of the bucket is not for this packet. */
 __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_shares *all = only(map_there(&shares));
+	struct rl_shares *all = shares_there();
 	__u64 now_ns = clock_tick();
 
 	if (!p || !rule || !all)
@@ -434,7 +434,7 @@ static __always_inline bool parts_admits(struct packet *p, const struct rl_rule 
 /* Counts a packet that passes the limit. */
 __noinline int share_count(struct packet *p, const struct rl_rule *rule, __u64 amount)
 {
-	struct rl_shares *all = only(map_there(&shares));
+	struct rl_shares *all = shares_there();
 	struct rl_share_counts *counts;
 
 	if (!p || !rule || !all)

@@ -66,10 +66,17 @@ static __always_inline struct rl_alarms *alarms_of(__u32 half)
 	return inner ? only(inner) : NULL;
 }
 
+/* NULL where no limit has parts. Before Linux 6.8 the verifier follows functions that nothing
+ * calls, too. */
+static __always_inline struct rl_shares *shares_there(void)
+{
+	return shares_limits ? only(map_there(&shares)) : NULL;
+}
+
 /* Until when a limit that senders share refuses some. */
 static __always_inline __u64 shares_uneasy_until(void)
 {
-	struct rl_shares *all = shares_limits ? only(map_there(&shares)) : NULL;
+	struct rl_shares *all = shares_there();
 
 	return all ? READ_ONCE(all->uneasy_ns) : 0;
 }
