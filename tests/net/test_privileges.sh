@@ -127,6 +127,15 @@ test_netns() {
 		has 'missing capabilities: CAP_SYS_ADMIN' expect_status 1 with 'BPF NET_ADMIN PERFMON' "$RLCTL" -n "$(ns B)" show
 }
 
+# The first prefix comes into force without the privilege for the program that has a cache for it, and the next change
+# brings that. The first limit for each source is refused.
+test_tables() {
+	begin detach && rl B detach veth-B && rl B attach veth-B || return
+	has 'needs CAP_SYS_ADMIN' expect_status 1 with BPF "$RLCTL" rule add any limit 9/second && with BPF "$RLCTL" rule add 192.0.2.0/24 deny &&
+		! cached && rl B rule add any tcp deny && cached && rl B detach veth-B
+}
+cached() { bpftool -j prog show id "$(xdp_program B veth-B)" | json .map_ids[] | grep -qx "$(bpftool -j map show pinned "$(ns_pins B)/veth-B-xdp/prefix_cache" | json .id)"; }
+
 # CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, as in the kernel.
 test_admin() {
 	begin attach && with 'SYS_ADMIN NET_ADMIN' "$RLCTL" attach veth-B && with SYS_ADMIN "$RLCTL" rule add any deny &&
@@ -224,6 +233,7 @@ done
 t '-n' test_netns
 t 'CAP_SYS_ADMIN stands for two' test_admin
 t 'a policy that begins to ask' test_begins
+t 'tables' test_tables
 t 'left: the row' test_left_of_row
 t 'left: nothing of the exporter' test_left_of_exporter
 t 'left: nothing of monitor' test_left_of_monitor

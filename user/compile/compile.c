@@ -59,13 +59,15 @@ size_t compiled_rules_most(const struct policy *policy)
 }
 
 /* How large a half of the array is to be: with room for changes of single prefixes, which come
- * after the rules, for without it all is written anew. It doubles, so that the half in force is
- * before the second one, wherever it is. */
+ * after the rules, for without it all is written anew; but for that alone it grows only where it
+ * may. It doubles, so that the half in force is before the second one, wherever it is. */
 static uint32_t rules_room(const struct policy *next, const struct compile_context *ctx)
 {
-	size_t rules = rules_emitted_most(next), wanted = rules + rules / 2 + next->count / 16;
+	size_t wanted = rules_emitted_most(next);
 	uint32_t room = ctx->rules_room ?: ctx->rules_max;
 
+	if (!ctx->rules_stay)
+		wanted += wanted / 2 + next->count / 16;
 	while (room < wanted && room < ctx->rules_max)
 		room *= 2;
 	return room;

@@ -53,6 +53,7 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 struct compile_context {
 	uint32_t rules_max;    /* elements of one half of the rules array, at most */
 	uint32_t rules_room;   /* that it has now; 0: all */
+	bool rules_stay;       /* it grows only where the rules have no room */
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint32_t batches_max;  /* slots below this one may have batches */

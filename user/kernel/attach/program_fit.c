@@ -165,6 +165,26 @@ static int widen(const struct instance *instance, struct rl_instance *info, uint
 	return ret;
 }
 
+bool program_may_change(void)
+{
+	uint32_t raised;
+	bool may = privileges_raise(PRIVILEGES_PROGRAM, &raised);
+
+	privileges_lower(raised);
+	return may;
+}
+
+/* Without the cache of prefixes their packets only take longer. */
+static bool can_do_without(const struct rl_instance *info, const struct fit *there,
+			   const struct fit *wanted)
+{
+	struct fit least = *wanted;
+
+	if (!(there->uses & RL_USE_PREFIXES))
+		least.uses &= ~RL_USE_PREFIXES;
+	return !(info->program_uses & RL_USE_UNSETTLED) && same_fit(there, &least);
+}
+
 int program_widen(const struct instance *instance, const struct compiled *next)
 {
 	uint64_t uses = next->header.uses;
@@ -189,7 +209,7 @@ int program_widen(const struct instance *instance, const struct compiled *next)
 		return widen_unattached(instance, &info, &there, &wanted);
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
 		ret = widen(instance, &info, uses, &there, &wanted, lacking);
-	else if (lacking)
+	else if (lacking && !can_do_without(&info, &there, &wanted))
 		ret = report_may_not(instance);
 	privileges_lower(raised);
 	return ret;

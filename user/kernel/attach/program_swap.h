@@ -17,6 +17,9 @@ int program_swap(const struct instance *instance, uint32_t *before, uint32_t *af
  * Some parts of the data path are only in the programs of policies that use them (RL_USE_PROGRAM).
  */
 
+/* Has this process the privileges for that? */
+bool program_may_change(void);
+
 /* Before this policy comes into force: the running program gets the code and the filters that it
  * lacks, and keeps what it has. On failure nothing has changed. Reports. */
 int program_widen(const struct instance *instance, const struct compiled *next);

@@ -308,6 +308,7 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 		ret = sets_read(instance, sets);
 	if (!ret)
 		ret = rules_room(instance, &ctx.rules_room);
+	ctx.rules_stay = !program_may_change();
 	if (ret)
 		report_read_error(instance, ret);
 	else
