@@ -57,6 +57,16 @@ judge() { # ARRIVED
 	[[ $allowed -gt $a && $unmatched -gt $u && $denied -gt $d && $over -gt $o ]]
 }
 
+# ---- words for which another program is loaded, each with code that the others lack
+
+test_words() {
+	rl B apply - <<-'END' && is "$(rl B show veth-B | wc -l)" 3
+	rule any established udp limit 100/second
+	rule device limit 1000/second share
+	rule 10.78.0.0/18 payload 0 deadbeef deny
+	END
+}
+
 # ---- every algorithm
 
 # passes N RULE [FLOOD-ARG…]: of a hundred packets of one source.
@@ -79,6 +89,7 @@ t 'the first attach, on trial' test_try
 t 'attach behind the dispatcher' test_attach
 t 'exact counts, IPv4' test_exact 4
 t 'exact counts, IPv6' test_exact 6
+t 'established, share and a payload' test_words
 t 'token bucket' passes 10 '1/hour burst 10'
 t 'leaky bucket' passes 10 'leaky-bucket 1/hour queue 10'
 t 'fixed window' passes 10 'fixed-window 10/day'
