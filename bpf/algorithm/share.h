@@ -32,9 +32,11 @@
 #define SHARE_DRAW_SHIFT    31            /* nanoseconds << this: how long a draw stays */
 #define SHARE_BURST_STEPS   80            /* what its part gives in these, but at most so many */
 #define SHARE_BURST         8             /* packets that a sender may send at once, and a step's */
+#define SHARE_TURNS         10            /* steps in which senders are averaged over fewer */
 #define SHARE_DEBT          64 /* full packets: more than the largest of 64 KiB and a half */
 #define SHARE_SENDERS_SHIFT 8  /* numbers of senders are in 2^-8 */
-#define SHARE_CLOCK_SHIFT   8  /* 2^8 ns of a step: what a room of 400 Gbit/s has bits for */
+#define SHARE_SENDERS_SURE  (4ull * 64 * RL_SHARE_SEEN_WORDS << SHARE_SENDERS_SHIFT) /* counted */
+#define SHARE_CLOCK_SHIFT   8 /* 2^8 ns of a step: what a room of 400 Gbit/s has bits for */
 #define SHARE_ONE           (1ull << RL_SHARE_SHIFT)
 
 /* The rest after n steps: e^(-n/10), in 2^-16. */
@@ -329,19 +331,54 @@ static __always_inline __u64 share_average(__u64 average, __u64 value)
 }
 
 /* The pace is the room over the senders that it holds, and these are what was admitted over the
- * last pace: averaged over some steps, for arrivals are noise. There are two times as many as
- * `senders` at most, which is an estimate. Bins that fill for the first time seem to be many. */
+ * last pace: averaged, for arrivals are noise, over fewer steps in the first ones of a flood and
+ * where much of the room is left, and over more where a sender's packets are some steps apart. All
+ * that sent are held at first, and never more of them: what they send at once would seem to be
+ * many. */
+static __always_inline __u64 share_held(struct rl_share_part *part, __u64 admitted, __u64 held,
+					__u64 full)
+{
+	__u64 turns = part->turns, over = full / (part->pace + 1);
+
+	if (share_is_open(part)) {
+		part->turns = 0;
+		return part->held - part->held / 8;
+	}
+	part->turns += turns < SHARE_TURNS;
+	if (!turns)
+		return ~0ull;
+	if (held > 2 * part->held)
+		return held;
+	if (over > 16)
+		over = 16;
+	else if (over < 8)
+		over = turns < SHARE_TURNS || admitted < part->room - part->room / 4 ? 4 : 8;
+	return part->held - part->held / over + held / over;
+}
+
+/* As senders are held, but bins that fill for the first time seem to be many. */
+static __always_inline __u64 share_bins_held(const struct rl_share_part *part, __u64 held,
+					     __u64 most)
+{
+	if (part->held < most / 4)
+		most = 4 * part->held;
+	held = held < most ? held : most;
+	if (share_is_open(part))
+		held = 0;
+	return part->held - part->held / 8 + held / 8;
+}
+
+/* senders: of which there may be two times as many, where they are bins or too many to count. */
 static __always_inline void share_follow(struct rl_share_part *part, const struct rl_parts *n,
 					 __u64 admitted, __u64 senders, bool bins)
 {
 	__u64 held = (admitted << SHARE_SENDERS_SHIFT) / (part->pace ? part->pace : 1);
-	__u64 most = bins && part->held < senders / 2 ? 4 * part->held : 2 * senders;
+	__u64 most = bins || senders > SHARE_SENDERS_SURE ? 2 * senders : senders;
 
 	held = held < most ? held : most;
-	if (share_is_open(part))
-		held = 0;
-	part->held = bins || held < 2 * part->held ? part->held - part->held / 8 + held / 8 : held;
-	part->held = part->held < most ? part->held : most;
+	held = bins ? share_bins_held(part, held, most)
+		    : share_held(part, admitted, held, (__u64)n->packet << RL_SHARE_SHIFT);
+	part->held = held < most ? held : most;
 	if (part->held < 1 << SHARE_SENDERS_SHIFT)
 		part->held = 1 << SHARE_SENDERS_SHIFT;
 	share_pace_set(part, n, (part->room << SHARE_SENDERS_SHIFT) / part->held + 1, senders);

@@ -35,6 +35,7 @@ struct rl_share_part {
 	__u64 spent;       /* of two rooms; refilled with one in a step */
 	__u64 pace;        /* what each sender may send, or each bin of strangers */
 	__u64 held;        /* senders, or bins, that need to be held to the pace */
+	__u64 turns;       /* since not all that the class sends fits: steps, at most SHARE_TURNS */
 	__u64 senders;     /* estimate of how many sent in the last period that has ended, */
 	__u64 senders_now; /* and in this one, */
 	__u64 seen_count;  /* with so many bits of their hashes: */
