@@ -30,9 +30,12 @@
 #define SHARE_BUSY_NS       1000000000ull /* without need, classes are asked for so long */
 #define SHARE_SEEN_NS       1000000000ull /* in which senders are counted */
 #define SHARE_DRAW_SHIFT    31            /* nanoseconds << this: how long a draw stays */
-#define SHARE_BURST_STEPS   80            /* what its part gives in these, but at most so many */
-#define SHARE_BURST         8             /* packets that a sender may send at once, and a step's */
-#define SHARE_TURNS         10            /* steps in which senders are averaged over fewer */
+#define SHARE_BURST_FIRST   20            /* what its part gives in these, */
+#define SHARE_BURST_STEPS   80            /* and later in these; but at most so many */
+#define SHARE_BURST         8             /* packets at once, and a step's, */
+#define SHARE_BURST_LEAST   4             /* and at least so many */
+#define SHARE_TURNS_FEW     10            /* steps in which senders are averaged over fewer */
+#define SHARE_TURNS         (16 * (SHARE_BURST_STEPS - SHARE_BURST_FIRST))
 #define SHARE_DEBT          64 /* full packets: more than the largest of 64 KiB and a half */
 #define SHARE_SENDERS_SHIFT 8  /* numbers of senders are in 2^-8 */
 #define SHARE_SENDERS_SURE  (4ull * 64 * RL_SHARE_SEEN_WORDS << SHARE_SENDERS_SHIFT) /* counted */
@@ -284,13 +287,16 @@ static __always_inline bool share_sender_admits(const struct rl_share *s,
 /* ---- the end of a step */
 
 /* senders: at least, << SHARE_SENDERS_SHIFT. Their bursts together are what the class has room for
- * in SHARE_BURST_STEPS: the depth does not follow the pace, which would swing then. */
+ * in some steps: the depth does not follow the pace, which would swing then. It is small at first,
+ * when all may send at once, and grows no faster than the class is refilled. */
 static __always_inline void share_pace_set(struct rl_share_part *part, const struct rl_parts *n,
 					   __u64 pace, __u64 senders)
 {
 	__u64 full = (__u64)n->packet << RL_SHARE_SHIFT;
-	__u64 burst = (part->room << SHARE_SENDERS_SHIFT) / senders * SHARE_BURST_STEPS;
+	__u64 steps = SHARE_BURST_FIRST + part->turns / 16;
+	__u64 burst = (part->room << SHARE_SENDERS_SHIFT) / senders * steps;
 
+	burst = burst > SHARE_BURST_LEAST * full ? burst : SHARE_BURST_LEAST * full;
 	burst = burst < SHARE_BURST * full ? burst : SHARE_BURST * full;
 	part->depth = burst + pace;
 	WRITE_ONCE(part->pace, pace);
@@ -352,7 +358,7 @@ static __always_inline __u64 share_held(struct rl_share_part *part, __u64 admitt
 	if (over > 16)
 		over = 16;
 	else if (over < 8)
-		over = turns < SHARE_TURNS || admitted < part->room - part->room / 4 ? 4 : 8;
+		over = turns < SHARE_TURNS_FEW || admitted < part->room - part->room / 4 ? 4 : 8;
 	return part->held - part->held / over + held / over;
 }
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 SECOND = 10**9
 SETTLE = Fraction(1)  # seconds: "half a second after a flood begins, and a second where the limit is …"
 FILLED = Fraction(95, 100)  # "and together give 95 percent of the limit or more"
-BURST = 5  # packets: "one that sends less loses nothing, in bursts of up to 5 packets"
+BURST = 5  # packets: "one that sends less loses nothing, in bursts of up to 5 packets, …"
 PARTS = (60, 30, 10)  # percent
 DRAW = 2 * SECOND  # "Every two seconds it is drawn for each source"
 CLASSES = ("established", "known", "strangers")
