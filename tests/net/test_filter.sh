@@ -39,7 +39,7 @@ test_same() {
 	local before
 	HOOK=xdp
 	rl B attach veth-B --policy - <<<"$SECOND" && before=$(program) && put "$SECOND" && is "$(program)" "$before" &&
-		rl B rule add 192.0.2.0/24 deny && rl B rule add any filter '"len > 1000"' udp deny && is "$(program)" "$before" &&
+		rl B rule add any icmp deny && rl B rule add any filter '"len > 1000"' udp deny && is "$(program)" "$before" &&
 		rl B rule del any filter '"tcp port 1"' && [[ $(program) -ne $before ]] && rl B attach veth-B --replace && put "$FIRST" && rl B detach veth-B
 }
 

@@ -30,7 +30,8 @@ answers() {
 	got=$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')
 	is "$got" "$1"
 }
-limit() { rl B rule add any icmp limit 1/hour burst 3; }
+LIMIT='any icmp limit 1/hour burst 3'
+limit() { rl B rule add "$LIMIT"; }
 
 # ---- where it stands
 
@@ -101,15 +102,17 @@ test_full_behind() {
 
 # ---- instances of a version that knew clsact alone
 
+old() { older attach veth-B --hook "$1" --policy - <<<"rule $LIMIT"; }
+
 test_old_detached() {
-	older attach veth-B --hook ingress && has rlctl_tc filters ingress && limit && answers 3 &&
+	old ingress && has rlctl_tc filters ingress && answers 3 &&
 		is "$(rl B status -j | json '.[0].hook')" ingress && tcx ingress pass && answers 5 || return
 	doctor && says ingress warn alien_pass && rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
 }
 
 # The limit that is spent stays spent.
 test_old_replaced() {
-	older attach veth-B --hook egress && limit && answers 3 && tcx egress pass && answers 5 &&
+	old egress && answers 3 && tcx egress pass && answers 5 &&
 		rl B attach veth-B --replace && row_is egress 'rlctl_tc alien_pass' && is "$(filters egress)" '' || return
 	answers 0 && is "$(stat_of B .reasons.over.packets)" 7 && rl B detach veth-B && tcx egress clear &&
 		tcx_traceless egress

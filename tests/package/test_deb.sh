@@ -205,7 +205,7 @@ test_stop() {
 # An instance attached by hand stays, with its state, and gets the policy.
 test_start_attached() {
 	local id
-	installed attach veth-B && id=$(program) && unit start && is "$(program)" "$id" &&
+	installed attach veth-B && installed rule add 192.0.2.2 deny && id=$(program) && unit start && is "$(program)" "$id" &&
 		is "$(installed show)" 'rule 192.0.2.1 deny'
 }
 
