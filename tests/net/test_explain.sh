@@ -138,7 +138,7 @@ test_keep() {
 		is "$(rl B source show -j 203.0.113.1 | jq -c '.states[0] | [.remaining, .wait_ns > 0]')" '[0,true]' &&
 		is "$(rl B source list -j | jq -c '[.states[] | .key, .remaining]')" '["all",0]' &&
 		rl B set del gold 198.51.100.0/28 -q && verdict_is 'drop over' 198.51.100.9 udp || return
-	policy 'rule device limit 1/hour burst 9 keep 4 for known' && sent 5 && sent 1 --src 203.0.113.1 &&
+	rl B rule flush && policy 'rule device limit 1/hour burst 9 keep 4 for known' && sent 1 && sleep 1.2 && sent 4 && sent 1 --src 203.0.113.1 &&
 		is "$(rl B source show -j 198.51.100.9 | jq -c '[.known, .states[0].remaining]')" '[true,4]' &&
 		is "$(rl B source show -j 203.0.113.1 | jq -c '[.known, .states[0].remaining]')" '[false,0]' &&
 		verdict_is 'pass within' 198.51.100.9 udp && verdict_is 'drop over' 203.0.113.1 udp || return
