@@ -38,7 +38,7 @@ int devices_attach(const struct command *command, const struct attach_options *o
 
 /* attach --follow: attaches to the devices that are selected, and to each that comes. */
 struct follower {
-	const struct command *command;
+	struct command command; /* but what is attached by now stays as it is */
 	const struct attach_options *options;
 	unsigned int hooks;
 	struct known *known; /* devices that were there when they were listed last */

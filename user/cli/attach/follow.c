@@ -44,7 +44,7 @@ static int device_see(const char *name, void *arg)
 	int ifindex = device_index(name);
 	struct known *known = known_find(f, name, ifindex);
 
-	if (ifindex < 0 || !selection_matches(f->command->target.device, name))
+	if (ifindex < 0 || !selection_matches(f->command.target.device, name))
 		return 0;
 	if (!known) {
 		f->known = reallocarray(f->known, f->count + 1, sizeof(*f->known));
@@ -76,7 +76,7 @@ static void pins_sweep(struct follower *f)
 	char root[INSTANCE_PATH_MAX];
 
 	f->sweeps--;
-	if (pins_root_follow(f->command->target.bpffs, false, root) || !gone_devices_clear(root))
+	if (pins_root_follow(f->command.target.bpffs, false, root) || !gone_devices_clear(root))
 		f->sweeps = 0;
 }
 
@@ -135,16 +135,16 @@ static bool is_wanted(const struct follower *f)
 
 static void new_attach(struct follower *f)
 {
-	const char *path = f->command->arguments[OPTION_POLICY];
+	const char *path = f->command.arguments[OPTION_POLICY];
 	struct device_choices all = {0}, wanted = {0};
 	struct policy_file file = {0};
 
 	if (!is_wanted(f) || (path && policy_file_read(path, &file)))
 		return;
-	if (!devices_choose(f->command, f->hooks, &all)) {
+	if (!devices_choose(&f->command, f->hooks, &all)) {
 		choices_take(f, &all, &wanted);
 		if (wanted.count)
-			devices_attach(f->command, f->options, &wanted, path ? &file : NULL, true);
+			devices_attach(&f->command, f->options, &wanted, path ? &file : NULL, true);
 		follow_done(f, &wanted);
 	}
 	devices_clear(&all);
@@ -155,18 +155,16 @@ static void new_attach(struct follower *f)
 void follow_begin(struct follower *f, const struct command *command,
 		  const struct attach_options *options, unsigned int hooks)
 {
-	*f = (struct follower){.command = command, .options = options, .hooks = hooks};
+	*f = (struct follower){.command = *command, .options = options, .hooks = hooks};
+	f->command.arguments[OPTION_OR_APPLY] = NULL;
 	devices_list(f);
 }
 
 int follow_run(struct follower *f)
 {
-	struct command later = *f->command; /* what is attached by now stays as it is */
 	struct pollfd fds[] = {{.fd = links_watch_open(), .events = POLLIN},
 			       {.fd = signals_open(), .events = POLLIN}};
 
-	later.arguments[OPTION_OR_APPLY] = NULL;
-	f->command = &later;
 	if (fds[0].fd < 0 || fds[1].fd < 0)
 		return fail("attach --follow: %s", strerror(fds[0].fd < 0 ? -fds[0].fd : errno));
 	while (!fds[1].revents) {
