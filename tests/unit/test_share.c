@@ -129,6 +129,32 @@ static void senders_test(void **state)
 	}
 }
 
+/* ---- the pace, found anew */
+
+/* So many known senders, evenly, from one time to another. */
+static void known_send(uint32_t senders, double rate, uint64_t from_ns, uint64_t to_ns)
+{
+	struct sim_packet p = {.class = RL_SHARE_KNOWN, .amount = 1};
+
+	for (uint64_t t = from_ns; t < to_ns; t += (uint64_t)(1e9 / rate)) {
+		p.source = (p.source + 1) % senders;
+		sim_offer(&sim, &p, t);
+	}
+}
+
+/* After one sender and silence, many that send a half more than the limit are held at once. */
+static void silence_test(void **state)
+{
+	const struct rl_share_part *part = &sim.s.part[RL_SHARE_KNOWN];
+
+	(void)state;
+	start(20000, 1, 1);
+	known_send(1, 50000, NS_PER_SECOND, 2 * NS_PER_SECOND);
+	known_send(100, 30000, 5 * NS_PER_SECOND, 5 * NS_PER_SECOND + 100 * NS_PER_MS);
+	assert_true(part->pace < part->room / 50);
+	assert_true(part->pace > part->room / 200);
+}
+
 /* ---- bins */
 
 /* A bin whose packets come no faster than the pace refuses none, whatever the luck. */
@@ -245,9 +271,9 @@ int main(void)
 	struct CMUnitTest tests[16] = {
 		cmocka_unit_test(steps_test),    cmocka_unit_test(senders_test),
 		cmocka_unit_test(bin_slow_test), cmocka_unit_test(bin_cap_test),
-		cmocka_unit_test(decay_test),
+		cmocka_unit_test(decay_test),    cmocka_unit_test(silence_test),
 	};
-	size_t count = 5;
+	size_t count = 6;
 
 	for (size_t i = 0; i < ARRAY_SIZE(floods); i++)
 		tests[count++] = (struct CMUnitTest){floods[i].name, flood_test, NULL, NULL,
