@@ -55,7 +55,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 21u
+#define RL_ABI_VERSION 22u
 
 #include "abi/alarms.h"
 #include "abi/fields.h"

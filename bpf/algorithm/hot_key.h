@@ -128,7 +128,10 @@ static __always_inline struct hot_key hot_key_of_state(const __u64 seed[2], __u3
 	__builtin_memcpy(peer, key->peer, sizeof(peer));
 	ipv4 = address_is_mapped(addr);
 	address = hot_key_address(seed, ipv4, addr, rule);
-	if (rule->limit.key == RL_KEY_PARTS) {
+	if (parts_are_member(&rule->limit)) {
+		rest = hot_key_rest(rule->limit_id, key->sport, 0);
+		address = hot_hash(seed, hot_hash(seed, addr[0], addr[1]), rest);
+	} else if (rule->limit.key == RL_KEY_PARTS) {
 		rest = hot_key_parts_rest(seed, ipv4, rule, key->sport, key->dport, key->proto,
 					  peer);
 		address = hot_hash(seed, hot_key_parts_address(rule, address), rest);

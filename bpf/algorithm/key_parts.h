@@ -28,6 +28,11 @@ static __always_inline __u8 key_parts(const struct rl_limit *limit)
 	return 0;
 }
 
+static __always_inline bool parts_are_member(const struct rl_limit *limit)
+{
+	return limit->key == RL_KEY_PARTS && limit->key_parts == RL_PART_MEMBER;
+}
+
 static __always_inline bool parts_have_both(__u8 parts)
 {
 	return (parts & KEY_ADDRESSES) == KEY_ADDRESSES;

@@ -88,6 +88,15 @@ __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u6
 {
 	if (!p || !rule)
 		return 0;
+#if EXTENDED
+	if (key_is_member(rule)) {
+		__u64 prefix[2];
+
+		member_mask((__u8 *)prefix, p);
+		p->key_rest = hot_key_rest(rule->limit_id, p->facts.member_len, 0);
+		return hot_hash(hot_seed, hot_hash(hot_seed, prefix[0], prefix[1]), p->key_rest);
+	}
+#endif
 	if (key_is_parts(rule)) {
 		p->key_rest = hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
 						 p->dport, p->proto, (const __u64 *)p->dst);

@@ -8,7 +8,8 @@
 #include "packet/packet.h"
 #include "variant.h"
 
-const volatile bool keys_by_parts = 0; /* the policy has an RL_KEY_PARTS */
+const volatile bool keys_by_parts = 0;  /* the policy has an RL_KEY_PARTS */
+const volatile bool keys_by_member = 0; /* the policy has an RL_PART_MEMBER */
 
 #define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
 #define SOURCE_LEN6 KEY_LEN6_USUAL
@@ -45,6 +46,18 @@ static __always_inline bool key_is_long(const struct rl_rule *rule)
 	return rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW;
 }
 
+#if EXTENDED
+static __always_inline bool key_is_member(const struct rl_rule *rule)
+{
+	return keys_by_member && rule->limit.key_parts == RL_PART_MEMBER;
+}
+
+static __always_inline void member_mask(__u8 out[16], const struct packet *p)
+{
+	address_mask(out, packet_lookup_address(p), p->facts.member_len);
+}
+#endif
+
 /* The parts of an RL_KEY_PARTS; the rest of the key is filled in. Apart: the verifier follows it
  * once, and not wherever a key is made. */
 __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
@@ -56,6 +69,13 @@ __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
 
 	if (!EXTENDED || !keys_by_parts || !key || !p || !rule)
 		return 0;
+#if EXTENDED
+	if (key_is_member(rule)) {
+		member_mask(key->addr, p);
+		key->sport = p->facts.member_len;
+		return 0;
+	}
+#endif
 	limit = &rule->limit;
 	parts = limit->key_parts;
 	addr = parts & RL_PART_SOURCE ? p->src : p->dst;

@@ -58,7 +58,8 @@ struct facts {
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
 	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
 	__u8 half;                /* of the policy; where it has alarms */
-	struct sender sender;     /* with shares_limits, of the limit that was asked last */
+	__u8 member_len; /* with keys_by_member: of the member that the limits are of, 0..128 */
+	struct sender sender; /* with shares_limits, of the limit that was asked last */
 };
 
 /* The word of struct packet that a field of the facts begins with. */

@@ -45,6 +45,8 @@ enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_PARTS, RL_KEY_COUNT };
 enum { RL_KEY_PART_WORDS(RL_PART_INDEX_ENUM) RL_PART_COUNT };
 #define RL_PART_ENUM(name, text) RL_PART_##name = 1 << RL_PART_INDEX_##name,
 enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_ALL = (1 << RL_PART_COUNT) - 1 };
+/* `per set member`, a key by itself: the lookup address's prefix in the set of the rule. */
+#define RL_PART_MEMBER (1 << RL_PART_COUNT)
 
 #define RL_OVERS(X)                          \
 	X(DROP, "drop")                      \

@@ -177,7 +177,7 @@ struct rl_limit {
 	__u8 slots;      /* sliding-window: 2..16 */
 	__u8 fleet;
 	__u8 size_other; /* 1: `size` was written in bytes where unit is bits, or the reverse */
-	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part */
+	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part, or RL_PART_MEMBER */
 	__u8 dest_len4;  /* RL_KEY_PARTS with both addresses: those of the destination */
 	__u8 dest_len6;
 	__u8 keep_for; /* enum rl_keep_for; in the kernel, of a set: RL_KEEP_SET + its number */
@@ -339,11 +339,12 @@ enum rl_policy_use {
 	RL_USE_STRANGERS = 1 << 27,  /* refusals are remembered that hold for packets which are not
 				      * established, and for no others */
 	RL_USE_STATES = 1 << 28,     /* a limit bans, or its state is not that of a bucket */
-	RL_USE_FACTS_FIRST = 1 << 29, /* an alarm asks for a set, a payload or a filter */
-	RL_USE_PARTS = 1 << 30,       /* a limit with `share` or `keep` */
-	RL_USE_HOT = 1ull << 32,      /* a limit by source or other key, in the hot table */
-	RL_USE_SOURCES = 1ull << 33,  /* states of short keys in an LRU */
-	RL_USE_PREFIXES = 1ull << 34, /* the policy has a prefix */
+	RL_USE_FACTS_FIRST = 1 << 29,    /* an alarm asks for a set, a payload or a filter */
+	RL_USE_PARTS = 1 << 30,          /* a limit with `share` or `keep` */
+	RL_USE_HOT = 1ull << 32,         /* a limit by source or other key, in the hot table */
+	RL_USE_SOURCES = 1ull << 33,     /* states of short keys in an LRU */
+	RL_USE_PREFIXES = 1ull << 34,    /* the policy has a prefix */
+	RL_USE_MEMBER_KEYS = 1ull << 35, /* a key is RL_PART_MEMBER */
 };
 
 #define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -356,10 +357,10 @@ enum rl_policy_use {
 #define RL_USE_TABLES (RL_USE_HOT | RL_USE_SOURCES | RL_USE_PREFIXES)
 
 /* Those for which a program of the objects with EXTENDED is taken (bpf/variant.h). */
-#define RL_USE_EXTENDED                                                                         \
-	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |     \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_SET_RULES | \
-	 RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS)
+#define RL_USE_EXTENDED                                                                           \
+	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |       \
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS | \
+	 RL_USE_SET_RULES | RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */

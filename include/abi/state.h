@@ -7,7 +7,8 @@
 #include "abi/names.h"
 
 /* Key of a state: a limit and what it counts by. Fields that the key kind leaves out are zero. Maps
- * for keys of one address take only its first RL_SHORT_KEY bytes. limit_id 0 is no limit: the
+ * for keys of one address take only its first RL_SHORT_KEY bytes. `per set member`: addr is the
+ * prefix, and sport its length, 0..128 in mapped form. limit_id 0 is no limit: the
  * source itself, in `sources` as one that is known, in `bans` as one that is banned altogether. */
 #define RL_SHORT_KEY 24
 struct rl_state_key {

@@ -382,7 +382,9 @@ static void say_consequences(char *line, const struct policy_context *ctx)
 		say_ban(line, ctx);
 		return;
 	}
-	if (random_below(3))
+	if (strstr(line, "rule @") && !random_below(3))
+		say(line, " per set%s", random_below(2) ? " member" : "");
+	else if (random_below(3))
 		say(line, "%s", PICK(keys));
 	else if (random_below(2))
 		say_parts(line);

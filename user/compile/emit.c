@@ -95,6 +95,8 @@ uint64_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_CHALLENGE;
 	if (limit->over == RL_OVER_TRUNCATE)
 		uses |= RL_USE_TRUNCATE;
+	if (parts_are_member(limit))
+		uses |= RL_USE_MEMBER_KEYS;
 	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 

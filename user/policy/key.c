@@ -12,6 +12,9 @@
 #include "policy/names.h"
 #include "policy/parser.h"
 
+#define SET_WORD    "set"
+#define MEMBER_WORD "member"
+
 /* How many bits of an address count. */
 struct lengths {
 	uint8_t len4, len6;
@@ -171,11 +174,33 @@ static bool is_name(const struct parser *p, enum rl_key_kind key)
 	return !strncmp(p->word, key_words[key], len) && (!p->word[len] || p->word[len] == '/');
 }
 
+/* `set`, which is the rule of a set, or `set member`. */
+static int set_parse(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+
+	if (p->rule->kind != PREFIX_SET)
+		return refuse(p, p->span,
+			      "is for rules of a set: write rule @NAME limit ... per set, or per "
+			      "rule for one bucket of all");
+	word_next(p);
+	if (!word_is(p, MEMBER_WORD)) {
+		key_set(limit, RL_KEY_RULE);
+		return 0;
+	}
+	key_set(limit, RL_KEY_PARTS);
+	limit->key_parts = RL_PART_MEMBER;
+	word_next(p);
+	return 0;
+}
+
 int parse_key(struct parser *p)
 {
 	enum rl_key_kind name = is_name(p, RL_KEY_FLOW) ? RL_KEY_FLOW : RL_KEY_RULE;
 	int rc;
 
+	if (word_is(p, SET_WORD))
+		return set_parse(p);
 	if (!is_name(p, name)) {
 		rc = parts_parse(p);
 		if (rc)
@@ -227,6 +252,8 @@ void key_word(char buf[KEY_WORD_MAX], const struct rl_limit *limit)
 		snprintf(buf, KEY_WORD_MAX, "%s", key_words[limit->key]);
 		return;
 	}
+	if (parts_are_member(limit))
+		snprintf(buf, KEY_WORD_MAX, SET_WORD " " MEMBER_WORD);
 	for (int i = 0; i < RL_PART_COUNT; i++)
 		if (parts & 1 << i)
 			used = part_put(buf, used, limit, i);

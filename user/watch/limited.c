@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/message.h"
 #include "base/units.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "kernel/watch/watch.h"
 
@@ -27,6 +28,7 @@ struct candidate {
 
 struct sampling {
 	const struct policy *policy;
+	struct member_ask ask;
 	struct candidate *list;
 };
 
@@ -65,7 +67,7 @@ static int on_sample(void *arg, const struct sampled *sample)
 
 	if (!rule)
 		return 0;
-	key = packet_key(rule, &sample->packet);
+	key = packet_key(rule, &sample->packet, &s->ask);
 	HASH_FIND(hh, s->list, &key, sizeof(key), candidate);
 	if (candidate)
 		return 0;
@@ -126,14 +128,18 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 		.rate = RATE,
 		.counter_id = rule ? rule->counter_id : RL_WATCH_ANY,
 	};
-	struct sampling s = {.policy = policy};
+	struct sampling s = {.policy = policy, .ask.by_dest = instance->info.by_dest};
+	struct set_live sets;
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
 	struct watch *watch = NULL;
 	int ret = watch_open(instance, &options, &watch);
 
+	set_live_open(instance, &sets);
+	s.ask.members = &sets.members;
 	if (!ret)
 		ret = watch_until(watch, end_ns, on_sample, &s);
 	watch_close(watch);
+	set_live_close(&sets);
 	if (!ret) {
 		ret = states_look(instance, &s, out, count);
 		if (ret)

@@ -282,6 +282,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
+	skel->rodata->keys_by_member = info->program_uses & RL_USE_MEMBER_KEYS;
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
 	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;

@@ -75,7 +75,10 @@ static struct rl_state_key key_made(const struct source_search *s, const struct 
 	const struct rl_limit *limit = &rule->limit;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
 
-	prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
+	if (parts_are_member(limit))
+		member_key(&key, rule, s->addr, s->members);
+	else
+		prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
 	return key;
 }
 
@@ -134,13 +137,13 @@ static void next_find(struct source_search *s)
 	}
 }
 
-/* Reads what limits with `keep` ask of the address; *sets is to be closed. */
+/* Reads what limits with `keep` and `per set member` ask of the address; *sets is to be closed. */
 static int class_read(struct source_search *s, struct set_live *sets)
 {
 	bool keeps = false;
 
 	policy_for_each (s->policy, rule)
-		keeps |= rule->limit.keep_for;
+		keeps |= rule->limit.keep_for || parts_are_member(&rule->limit);
 	if (!keeps)
 		return 0;
 	set_live_open(s->instance, sets);

@@ -7,6 +7,7 @@
 
 #include "kernel/instance/instance.h"
 #include "kernel/state/source_entry.h"
+#include "policy/packets/level.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
@@ -19,8 +20,15 @@ struct limit_look;
 
 /* ---- looks up the state of one packet's key */
 
+/* Of which address the key is the member, for limits `per set member`. */
+struct member_ask {
+	bool by_dest;
+	const struct set_members *members;
+};
+
 /* The key that the rule's limit counts the packet by. Pure. */
-struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet);
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet,
+			       const struct member_ask *ask);
 
 /* The state of a packet's key under the rule, and the remaining ban of its source; looks up only
  * these. Silent. */

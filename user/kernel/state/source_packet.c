@@ -15,18 +15,24 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/sets/sets.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
 #include "policy/packets/explain.h"
 
 /* As bpf/limit/key.h computes it. */
-struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet,
+			       const struct member_ask *ask)
 {
 	const struct rl_limit *limit = &rule->limit;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
 	uint8_t parts = key_parts(limit);
 	const uint8_t *addr = parts_begin_with_dest(parts) ? packet->dst : packet->src;
 
+	if (parts_are_member(limit)) {
+		member_key(&key, rule, ask->by_dest ? packet->dst : packet->src, ask->members);
+		return key;
+	}
 	if (parts & KEY_ADDRESSES)
 		prefix_mask(key.addr, addr, key_bits(addr, limit->key_len4, limit->key_len6));
 	if (parts_have_both(parts))
@@ -96,6 +102,23 @@ static uint64_t ban_lookup(const struct source_search *s, const struct rl_state_
 	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 
+/* packet_key() of a search; reads the members that the sets have now, where the key is one. */
+static struct rl_state_key key_find(const struct source_search *s, const struct rule *rule,
+				    const struct rl_sample *packet)
+{
+	struct member_ask ask = {.by_dest = s->text.by_dest};
+	struct set_live sets = {0};
+	struct rl_state_key key;
+
+	if (parts_are_member(&rule->limit)) {
+		set_live_open(s->instance, &sets);
+		ask.members = &sets.members;
+	}
+	key = packet_key(rule, packet, &ask);
+	set_live_close(&sets);
+	return key;
+}
+
 int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
 			   const struct rule *rule, const struct rl_sample *packet,
 			   struct source_entry *out)
@@ -106,7 +129,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 	search_begin(&s);
 	*out = (struct source_entry){.rule = rule};
 	if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
-		out->key = packet_key(rule, packet);
+		out->key = key_find(&s, rule, packet);
 		ret = limit_lookup(&s, rule, &out->key);
 	}
 	if (!ret && s.count)
@@ -199,7 +222,7 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 	int ret;
 
 	search_begin(&s);
-	key = packet_key(rule, packet);
+	key = key_find(&s, rule, packet);
 	ret = key_look(&s, rule, &key);
 	if (ret || !s.count) {
 		free(s.entries);

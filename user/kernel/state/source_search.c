@@ -82,6 +82,17 @@ const struct rule *search_rule(const struct source_search *s, uint32_t limit_id)
 	return NULL;
 }
 
+void member_key(struct rl_state_key *key, const struct rule *rule, const uint8_t addr[16],
+		const struct set_members *members)
+{
+	int len = set_member_len(members, rule->set, addr);
+
+	if (len < 0)
+		return;
+	key->sport = len;
+	prefix_mask(key->addr, addr, len);
+}
+
 bool search_covers(const struct source_search *s, const struct rl_state_key *key,
 		   const struct rule *rule)
 {
@@ -89,6 +100,8 @@ bool search_covers(const struct source_search *s, const struct rl_state_key *key
 
 	if (!s->addr || (rule && rule->limit.key == RL_KEY_RULE))
 		return true;
+	if (rule && parts_are_member(&rule->limit))
+		return prefix_contains(key->addr, key->sport, s->addr);
 	if (rule && !(key_parts(&rule->limit) & KEY_ADDRESSES))
 		return false;
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);

@@ -56,6 +56,11 @@ const struct rule *search_rule(const struct source_search *s, uint32_t limit_id)
 bool search_covers(const struct source_search *s, const struct rl_state_key *key,
 		   const struct rule *rule);
 
+/* The key of a limit `per set member` for an address; all zero but for the limit if the set has no
+ * such member. */
+void member_key(struct rl_state_key *key, const struct rule *rule, const uint8_t addr[16],
+		const struct set_members *members);
+
 /* The rule as the data path uses it. */
 struct rl_rule search_numbers(const struct source_search *s, const struct rule *rule);
 
