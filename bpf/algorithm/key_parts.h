@@ -33,6 +33,17 @@ static __always_inline bool parts_are_member(const struct rl_limit *limit)
 	return limit->key == RL_KEY_PARTS && limit->key_parts == RL_PART_MEMBER;
 }
 
+static __always_inline bool parts_are_account(const struct rl_limit *limit)
+{
+	return limit->key == RL_KEY_PARTS && limit->key_parts == RL_PART_ACCOUNT;
+}
+
+/* Is it a key that no part of a packet makes? */
+static __always_inline bool parts_are_apart(const struct rl_limit *limit)
+{
+	return parts_are_member(limit) || parts_are_account(limit);
+}
+
 static __always_inline bool parts_have_both(__u8 parts)
 {
 	return (parts & KEY_ADDRESSES) == KEY_ADDRESSES;

@@ -161,7 +161,10 @@ struct rl_limit {
 				 * down; 0: it is `size` */
 	};
 	__u64 ban_ns; /* over ban */
-	__u32 mark;   /* over mark */
+	union {
+		__u32 mark;    /* over mark */
+		__u32 account; /* RL_PART_ACCOUNT: its number, 1..RL_ACCOUNT_MAX */
+	};
 	union {
 		__u32 cold; /* warm-up: cold factor, >= 2 */
 		__u32 keep; /* keep: in unit, < size; 0: none */
@@ -177,7 +180,7 @@ struct rl_limit {
 	__u8 slots;      /* sliding-window: 2..16 */
 	__u8 fleet;
 	__u8 size_other; /* 1: `size` was written in bytes where unit is bits, or the reverse */
-	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part, or RL_PART_MEMBER */
+	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part, or RL_PART_MEMBER or _ACCOUNT */
 	__u8 dest_len4;  /* RL_KEY_PARTS with both addresses: those of the destination */
 	__u8 dest_len6;
 	__u8 keep_for; /* enum rl_keep_for; in the kernel, of a set: RL_KEEP_SET + its number */
@@ -218,7 +221,8 @@ struct rl_rule {
 	__u8 alarm : 4;   /* RL_RULE_WHILE, RL_RULE_WHILE_NOT: its number */
 	__u8 backend;     /* enum rl_backend */
 	__u16 flags;      /* enum rl_rule_flag, and the lane */
-	__u32 limit_id;   /* names the limit in state keys, never used twice; 0 = not a limit */
+	__u32 limit_id;   /* names the limit in state keys; 0 = not a limit. Never used twice, but
+			   * with RL_ACCOUNT_LIMIT by all rules of an account */
 	__u32 counter_id; /* index of its counters and of its shared state */
 	__u32 batch; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
 	__u64 generation; /* of the policy that brought it: refusals of other numbers are void */

@@ -357,6 +357,17 @@ static const struct lint_row {
 	 "rule any deny\nrule 10.0.0.0/8 udp limit 9/s\nrule device limit 9/s", 0, NULL, NULL},
 	{"a device before any", "rule device udp deny\nrule any udp limit 9/s per rule", 0, NULL,
 	 NULL},
+	/* accounts */
+	{"an account with two rates",
+	 "rule 10.0.0.1 limit 9/s per account 1\nrule 10.0.0.2 limit 8/s per account 1", 2,
+	 "account 1 has another rate or burst", NULL},
+	{"an account with two bursts",
+	 "rule 10.0.0.1 limit 99/s per account 1\nrule 10.0.0.2 limit 99/s burst 7 per account 1",
+	 2, "account 1 has another rate or burst", NULL},
+	{"two accounts, and packets and bytes",
+	 "rule 10.0.0.1 limit 9/s per account 1\nrule 10.0.0.2 limit 8/s per account 2\n"
+	 "rule 10.0.0.3 limit 9mbit per account 1",
+	 0, NULL, NULL},
 	/* forged sources */
 	{"limits per source alone", "rule any udp limit 9/s\nrule any limit 99/s", 1, FORGED, NULL},
 	{"per flow", "rule 10.0.0.1 deny\nrule any limit 99/s per flow", 2, FORGED, NULL},

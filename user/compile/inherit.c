@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "algorithm/key_parts.h"
 #include "base/units.h"
 #include "compile/build.h"
 #include "policy/policy.h"
@@ -80,6 +81,24 @@ static void comment_id_set(struct build *b, struct rule *rule, const struct rule
 		rule->comment_id = ++header->next_comment_id;
 }
 
+/* Of an account, whose rules share a state: that of its number, in the same unit. */
+static uint32_t account_limit_id(const struct rl_limit *limit)
+{
+	return RL_ACCOUNT_LIMIT | limit->account << 2 | (limit->algorithm == RL_LEAKY_BUCKET) << 1 |
+	       (limit->unit == RL_PACKETS);
+}
+
+static uint32_t limit_id_choose(struct build *b, const struct rule *rule, const struct rule *old)
+{
+	if (rule->action != RL_ACTION_LIMIT)
+		return 0;
+	if (parts_are_account(&rule->limit))
+		return account_limit_id(&rule->limit);
+	if (old && same_state(old, rule))
+		return old->limit_id;
+	return b->out->header.next_limit_id++;
+}
+
 int rules_inherit(struct build *b, struct policy *next, const struct policy *current,
 		  bool keep_expiry)
 {
@@ -93,6 +112,8 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 
 		expiry_set(rule, old, keep_expiry, b->ctx->now_ns);
 		rule->lane = old ? old->lane : RL_LANES;
+		if (rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
+			rule->lane = 0; /* which is part of where its one state is */
 		if (old)
 			rule->counter_id = old->counter_id;
 		else
@@ -101,11 +122,7 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 			return ret;
 		shared_end_update(b, rule);
 		comment_id_set(b, rule, old);
-		rule->limit_id = 0;
-		if (rule->action == RL_ACTION_LIMIT)
-			rule->limit_id = old && same_state(old, rule)
-						 ? old->limit_id
-						 : b->out->header.next_limit_id++;
+		rule->limit_id = limit_id_choose(b, rule, old);
 	}
 	return 0;
 }

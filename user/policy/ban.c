@@ -37,8 +37,8 @@ static bool key_is_shared(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 
-	return !parts_are_member(limit) && counts_no_bits(rule, limit->key_len4 | limit->dest_len4,
-							  limit->key_len6 | limit->dest_len6);
+	return !parts_are_apart(limit) && counts_no_bits(rule, limit->key_len4 | limit->dest_len4,
+							 limit->key_len6 | limit->dest_len6);
 }
 
 static bool is_ban(const struct rule *rule)

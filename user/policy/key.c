@@ -12,8 +12,9 @@
 #include "policy/names.h"
 #include "policy/parser.h"
 
-#define SET_WORD    "set"
-#define MEMBER_WORD "member"
+#define SET_WORD     "set"
+#define MEMBER_WORD  "member"
+#define ACCOUNT_WORD "account"
 
 /* How many bits of an address count. */
 struct lengths {
@@ -194,6 +195,42 @@ static int set_parse(struct parser *p)
 	return 0;
 }
 
+static int account_parse(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	uint64_t number;
+
+	if (p->rule->kind == PREFIX_DEVICE)
+		return refuse(p, p->span,
+			      "is for rules of addresses: write per rule for one bucket of all "
+			      "packets of the device");
+	word_next(p);
+	if (!p->word[0] || number_parse(p->word, 1, RL_ACCOUNT_MAX, &number))
+		return expected(p, "the number of an account: write for example per account 17 (1 "
+				   "to 268435455)");
+	key_set(limit, RL_KEY_PARTS);
+	limit->key_parts = RL_PART_ACCOUNT;
+	limit->account = number;
+	word_next(p);
+	return 0;
+}
+
+int key_check(struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	struct span at;
+
+	if (!parts_are_account(limit))
+		return 0;
+	at = span_after(p, p->clause_at[CLAUSE_PER]);
+	if (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET)
+		return refuse(p, at, "takes a token-bucket or a leaky-bucket: write one of these");
+	if (limit->fleet || limit->over == RL_OVER_MARK)
+		return refuse(p, at, "cannot be combined with %s: leave that out",
+			      limit->fleet ? "fleet" : "over mark");
+	return 0;
+}
+
 int parse_key(struct parser *p)
 {
 	enum rl_key_kind name = is_name(p, RL_KEY_FLOW) ? RL_KEY_FLOW : RL_KEY_RULE;
@@ -201,6 +238,8 @@ int parse_key(struct parser *p)
 
 	if (word_is(p, SET_WORD))
 		return set_parse(p);
+	if (word_is(p, ACCOUNT_WORD))
+		return account_parse(p);
 	if (!is_name(p, name)) {
 		rc = parts_parse(p);
 		if (rc)
@@ -254,6 +293,8 @@ void key_word(char buf[KEY_WORD_MAX], const struct rl_limit *limit)
 	}
 	if (parts_are_member(limit))
 		snprintf(buf, KEY_WORD_MAX, SET_WORD " " MEMBER_WORD);
+	if (parts_are_account(limit))
+		snprintf(buf, KEY_WORD_MAX, ACCOUNT_WORD " %u", limit->account);
 	for (int i = 0; i < RL_PART_COUNT; i++)
 		if (parts & 1 << i)
 			used = part_put(buf, used, limit, i);

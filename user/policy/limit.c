@@ -135,7 +135,9 @@ int parse_limit(struct parser *p)
 		return rc;
 	if (!clause_given(p, CLAUSE_PER))
 		key_set(limit, rule_default_key(p->rule, p->ctx));
-	rc = limit_finish[limit->algorithm](p);
+	rc = key_check(p);
+	if (!rc)
+		rc = limit_finish[limit->algorithm](p);
 	if (!rc)
 		rc = division_check(p);
 	if (!rc)

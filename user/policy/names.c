@@ -57,7 +57,8 @@ static const char *const all_words[] = {
 	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD)
 		RL_FIELDS(FIELD_WORD)[FIELDS_AT + RL_FIELD_COUNT] = "not",
 	RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD) RL_KEYS(WORD) RL_OVERS(WORD)
-		RL_KEEP_CLASSES(WORD) "unless", "set", "member"};
+		RL_KEEP_CLASSES(WORD) "unless",
+	"set", "member", "account"};
 
 /* Spellings of several words are made of others. */
 const char *policy_word(size_t index)

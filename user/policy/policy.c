@@ -3,6 +3,8 @@
 
 #include "policy/policy.h"
 
+#include "algorithm/key_parts.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -96,6 +98,11 @@ static bool is_limit(const struct rule *rule)
 	return rule->action == RL_ACTION_LIMIT;
 }
 
+static uint32_t account_of(const struct rule *rule)
+{
+	return parts_are_account(&rule->limit) ? rule->limit.account : 0;
+}
+
 int rule_compare(const struct rule *a, const struct rule *b)
 {
 	int order = prefix_compare(a, b);
@@ -106,6 +113,8 @@ int rule_compare(const struct rule *a, const struct rule *b)
 		order = conditions_compare(a, b);
 	if (!order && is_limit(a))
 		order = u64_compare(limit_identity(&a->limit), limit_identity(&b->limit));
+	if (!order && is_limit(a))
+		order = u64_compare(account_of(a), account_of(b));
 	return order;
 }
 

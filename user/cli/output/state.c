@@ -55,6 +55,8 @@ void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const str
 
 	if (limit->key == RL_KEY_RULE) {
 		snprintf(out, KEY_TEXT_MAX, "all");
+	} else if (parts_are_account(limit)) {
+		snprintf(out, KEY_TEXT_MAX, "account %u", limit->account);
 	} else if (parts_are_member(limit)) {
 		prefix_print(addr, sizeof(addr), key->addr, key->sport);
 		snprintf(out, KEY_TEXT_MAX, "%s", addr);

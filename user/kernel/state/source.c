@@ -77,7 +77,7 @@ static struct rl_state_key key_made(const struct source_search *s, const struct 
 
 	if (parts_are_member(limit))
 		member_key(&key, rule, s->addr, s->members);
-	else
+	else if (!parts_are_account(limit))
 		prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
 	return key;
 }

@@ -100,6 +100,8 @@ bool search_covers(const struct source_search *s, const struct rl_state_key *key
 
 	if (!s->addr || (rule && rule->limit.key == RL_KEY_RULE))
 		return true;
+	if (rule && parts_are_account(&rule->limit))
+		return true;
 	if (rule && parts_are_member(&rule->limit))
 		return prefix_contains(key->addr, key->sport, s->addr);
 	if (rule && !(key_parts(&rule->limit) & KEY_ADDRESSES))

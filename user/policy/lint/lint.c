@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "policy/packets/decide.h"
 #include "policy/field.h"
+#include "policy/lint/lint_account.h"
 #include "policy/lint/lint_limit.h"
 #include "policy/lint/lint_range.h"
 #include "policy/lint/lint_share.h"
@@ -482,6 +483,17 @@ static void lint_limit(struct lint *lint, const struct rule *rule)
 		lint_warn(lint, rule, share);
 }
 
+static void lint_account(const struct rule *rule, void *arg)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "account %u has another rate or burst in a rule before, and one bucket for both: "
+		 "write the same limit in all of its rules",
+		 rule->limit.account);
+	lint_warn(arg, rule, text);
+}
+
 /* ---- all of it */
 
 /* Whether a prefix holds another: any holds them all, and who is in a set is not known. */
@@ -534,6 +546,8 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 		lint_group(&lint, &group, only_any);
 		i += group.count;
 	}
+	if (accounts_differ(policy, lint_account, &lint))
+		lint.error = -ENOMEM;
 	lint_forged(&lint);
 	policy_sets_unused(policy, lint_set, &lint);
 	policy_clear(&lint.wide);

@@ -14,6 +14,7 @@
  * - rule that decides on no packet, because others of its prefix allow or deny them all,
  * - limit of some packets of unknown sources, if another has more of them,
  * - first limit per source, if nothing limits a flood of forged sources,
+ * - rule whose limit is not that of its account's first rule,
  * - set that no rule names: the rule has the line of the set, and nothing else.
  * Texts name other rules by their lines, as those of `source`. 0 or -ENOMEM. */
 int policy_lint(const struct policy *policy, const struct policy_context *ctx,
