@@ -310,7 +310,8 @@ install: all
 	for file in $(PROGRAMS); do sed '1s,/usr/bin/env python3,/usr/bin/python3,' $$file | \
 		install -D -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$${file#scripts/} || exit 1; done
 	ln -sfnr $(DESTDIR)$(DATADIR)/policies $(DESTDIR)$(DOCDIR)/policies
-	sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/import | install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/import
+	for file in import tenants; do sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/$$file | \
+		install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
@@ -318,7 +319,7 @@ uninstall:
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 	rm -f $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
 	! cmp -s packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || rm $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
-	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import
+	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import $(DESTDIR)$(DATADIR)/tenants
 	rm -f $(PROGRAMS:scripts/%=$(DESTDIR)$(DATADIR)/%) $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
 	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/events $(DATADIR)/policies $(DATADIR); do \
 		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done

@@ -81,7 +81,7 @@ static void comment_id_set(struct build *b, struct rule *rule, const struct rule
 		rule->comment_id = ++header->next_comment_id;
 }
 
-/* Of an account, whose rules share a state: that of its number, in the same unit. */
+/* All rules of an account have one id, and so one state; packets and bytes have one each. */
 static uint32_t account_limit_id(const struct rl_limit *limit)
 {
 	return RL_ACCOUNT_LIMIT | limit->account << 2 | (limit->algorithm == RL_LEAKY_BUCKET) << 1 |

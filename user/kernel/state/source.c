@@ -95,6 +95,9 @@ static int hot_walk(struct source_search *s)
 
 		if (ret || rule->action != RL_ACTION_LIMIT)
 			continue;
+		/* Once for all rules of an account. */
+		if (parts_are_account(&rule->limit) && search_rule(s, rule->limit_id) != rule)
+			continue;
 		numbers = search_numbers(s, rule);
 		key = key_made(s, rule);
 		if (numbers.backend != RL_BACKEND_HOT && numbers.backend != RL_BACKEND_UNCONFIRMED)
@@ -137,13 +140,14 @@ static void next_find(struct source_search *s)
 	}
 }
 
-/* Reads what limits with `keep` and `per set member` ask of the address; *sets is to be closed. */
+/* Reads what limits with `keep` and keys of sets or accounts ask of the address; *sets is to be
+ * closed. */
 static int class_read(struct source_search *s, struct set_live *sets)
 {
 	bool keeps = false;
 
 	policy_for_each (s->policy, rule)
-		keeps |= rule->limit.keep_for || parts_are_member(&rule->limit);
+		keeps |= rule->limit.keep_for || parts_are_apart(&rule->limit);
 	if (!keeps)
 		return 0;
 	set_live_open(s->instance, sets);

@@ -20,7 +20,7 @@ struct limit_look;
 
 /* ---- looks up the state of one packet's key */
 
-/* Of which address the key is the member, for limits `per set member`. */
+/* The key of a limit `per set member` is made of the address that counts, and of sets. */
 struct member_ask {
 	bool by_dest;
 	const struct set_members *members;

@@ -33,6 +33,13 @@ static int id_compare(const void *a, const void *b)
 	return x->limit_id < y->limit_id ? -1 : x->limit_id > y->limit_id;
 }
 
+/* An account is of an address if a rule of it is. */
+static bool is_of_address(const struct source_search *s, const struct rule *rule)
+{
+	return !s->addr || rule->action != RL_ACTION_LIMIT || !parts_are_account(&rule->limit) ||
+	       rule->kind == PREFIX_ANY || rule_level(rule, s->addr, s->members) != LEVEL_NONE;
+}
+
 int search_index(struct source_search *s)
 {
 	size_t n = 0;
@@ -41,7 +48,9 @@ int search_index(struct source_search *s)
 	if (!s->by_id)
 		return -ENOMEM;
 	policy_for_each (s->policy, rule)
-		s->by_id[n++] = (struct search_id){rule->limit_id, rule};
+		if (is_of_address(s, rule))
+			s->by_id[n++] = (struct search_id){rule->limit_id, rule};
+	s->by_id_count = n;
 	qsort(s->by_id, n, sizeof(*s->by_id), id_compare);
 	return 0;
 }
@@ -73,7 +82,7 @@ const struct rule *search_rule(const struct source_search *s, uint32_t limit_id)
 	if (!limit_id)
 		return NULL;
 	if (s->by_id) {
-		found = bsearch(&wanted, s->by_id, s->policy->count, sizeof(*s->by_id), id_compare);
+		found = bsearch(&wanted, s->by_id, s->by_id_count, sizeof(*s->by_id), id_compare);
 		return found ? found->rule : NULL;
 	}
 	policy_for_each (s->policy, rule)

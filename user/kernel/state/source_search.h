@@ -28,6 +28,7 @@ struct source_search {
 	const uint8_t *addr;     /* NULL: any */
 	bool spent;              /* only states that admit nothing now */
 	struct search_id *by_id; /* see search_index() */
+	size_t by_id_count;
 	/* For whom limits keep a part: of an address, whether it is known and in which sets; of a
 	 * packet, that it is for others. */
 	bool is_known;
