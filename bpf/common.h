@@ -9,6 +9,16 @@
 
 #include "rlctl_abi.h"
 
+/* The buckets of accounts (`per account N`), by the id of their limits; of all instances of the
+ * network namespace, and there while the policy needs it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RL_ACCOUNTS_MAX);
+	__type(key, __u32);
+	__type(value, struct rl_state);
+} accounts SEC(".maps");
+
 /* Conversations, by who began them: asked.h. There while the policy needs it (maps.h says how). All
  * sets are one element, which all instances of the network namespace share. */
 struct {

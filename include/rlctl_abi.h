@@ -30,6 +30,7 @@
  *   .data.watch                  0                  rl_board                       abi/watch.h
  *   watch_counts                 stream             rl_watch_count, per CPU
  *   rings                        watcher            ring buffer of rl_sample
+ *   accounts                     limit_id           rl_state                       abi/state.h
  *   fleet_limits                 limit_id           rl_fleet_limit                 abi/fleet.h
  *   fleet_grants                 rl_state_key       rl_fleet_grant
  *   fleet_keys                   rl_state_key       rl_fleet_key

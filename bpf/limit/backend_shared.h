@@ -89,13 +89,15 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 		return false;
 	if (!batch && !frames_leave)
 		plan_bucket(plan, PLAN_SHARED, word, next, taken);
+	if (has_accounts)
+		plan->index = rule->limit_id;
 	return true;
 }
 
 /* Consumes as planned; false: another CPU has changed the bucket. */
 static __always_inline bool shared_commit(const struct plan *plan)
 {
-	struct rl_state *state = shared_find_at(plan->counter_id);
+	struct rl_state *state = shared_find_by(plan->counter_id, plan->index);
 
 	return state &&
 	       __sync_val_compare_and_swap(&state->word, plan->word, plan->next) == plan->word;

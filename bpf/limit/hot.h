@@ -82,22 +82,30 @@ static __always_inline __u64 hot_address(const struct packet *p, const struct rl
 	return hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, addr, rule);
 }
 
+#if EXTENDED
+static __always_inline __u64 hot_member_key(struct packet *p, const struct rl_rule *rule)
+{
+	__u64 prefix[2];
+
+	member_mask((__u8 *)prefix, p);
+	p->key_rest = hot_key_rest(rule->limit_id, p->facts.member_len, 0);
+	return hot_hash(hot_seed, hot_hash(hot_seed, prefix[0], prefix[1]), p->key_rest);
+}
+#endif
+
 /* A key of more than an address; apart, for there are many kinds. Returns its hash, and leaves the
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
 {
+	__u8 by = keys_by_parts;
+
 	if (!p || !rule)
 		return 0;
+	if (EXTENDED && by && rule->limit.key == RL_KEY_PARTS) {
 #if EXTENDED
-	if (key_is_member(rule)) {
-		__u64 prefix[2];
-
-		member_mask((__u8 *)prefix, p);
-		p->key_rest = hot_key_rest(rule->limit_id, p->facts.member_len, 0);
-		return hot_hash(hot_seed, hot_hash(hot_seed, prefix[0], prefix[1]), p->key_rest);
-	}
+		if (by == KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER)
+			return hot_member_key(p, rule);
 #endif
-	if (key_is_parts(rule)) {
 		p->key_rest = hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
 						 p->dport, p->proto, (const __u64 *)p->dst);
 		return hot_hash(hot_seed, hot_key_parts_address(rule, address), p->key_rest);

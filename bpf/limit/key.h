@@ -8,11 +8,12 @@
 #include "packet/packet.h"
 #include "variant.h"
 
-const volatile bool keys_by_parts = 0;  /* the policy has an RL_KEY_PARTS */
-const volatile bool keys_by_member = 0; /* the policy has an RL_PART_MEMBER */
+/* 1: the policy has an RL_KEY_PARTS; KEYS_BY_MEMBER: and an RL_PART_MEMBER. */
+const volatile __u8 keys_by_parts = 0;
+#define KEYS_BY_MEMBER 2
 
-#define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
-#define SOURCE_LEN6 KEY_LEN6_USUAL
+#define SOURCE_LEN4    32 /* what "source" means where nothing else is said */
+#define SOURCE_LEN6    KEY_LEN6_USUAL
 
 /* *out = the first `len` bits (0..128) of addr. */
 static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u32 len)
@@ -47,11 +48,6 @@ static __always_inline bool key_is_long(const struct rl_rule *rule)
 }
 
 #if EXTENDED
-static __always_inline bool key_is_member(const struct rl_rule *rule)
-{
-	return keys_by_member && rule->limit.key_parts == RL_PART_MEMBER;
-}
-
 static __always_inline void member_mask(__u8 out[16], const struct packet *p)
 {
 	address_mask(out, packet_lookup_address(p), p->facts.member_len);
@@ -65,12 +61,12 @@ __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
 {
 	const struct rl_limit *limit;
 	const __u8 *addr;
-	__u8 parts;
+	__u8 parts, by = keys_by_parts; /* one load: what is not used costs none */
 
-	if (!EXTENDED || !keys_by_parts || !key || !p || !rule)
+	if (!EXTENDED || !by || !key || !p || !rule)
 		return 0;
 #if EXTENDED
-	if (key_is_member(rule)) {
+	if (by == KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER) {
 		member_mask(key->addr, p);
 		key->sport = p->facts.member_len;
 		return 0;

@@ -15,7 +15,7 @@ struct plan {
 	__u32 counter_id; /* of the rule */
 	__u16 kind;       /* enum plan_kind */
 	__u16 way;
-	__u64 index;       /* of the set */
+	__u64 index;       /* of the set; with has_accounts, a shared bucket's limit_id */
 	__u64 fingerprint; /* of the key, flags zero */
 	__u64 word;        /* that peek found */
 	__u64 next;        /* that commit writes */

@@ -9,6 +9,7 @@
 #include "limit/hot.h"
 #include "maps.h"
 
+const volatile bool has_accounts = 0;                /* the policy has an RL_PART_ACCOUNT */
 const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
 
 /* The value of this counter_id in its chunk. */
@@ -30,9 +31,28 @@ static __always_inline struct rl_state *shared_find_at(__u32 counter_id)
 	return state ? &state->state : NULL;
 }
 
+/* The state of an account; made by the first packet. NULL: there is no memory for it. */
+static __always_inline struct rl_state *account_find(__u32 limit_id)
+{
+	struct rl_state none = {}, *state = bpf_map_lookup_elem(map_there(&accounts), &limit_id);
+
+	if (state)
+		return state;
+	bpf_map_update_elem(map_there(&accounts), &limit_id, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map_there(&accounts), &limit_id);
+}
+
+/* limit_id: with has_accounts; an account has its state by that. */
+static __always_inline struct rl_state *shared_find_by(__u32 counter_id, __u32 limit_id)
+{
+	if (has_accounts && limit_id & RL_ACCOUNT_LIMIT)
+		return account_find(limit_id);
+	return shared_find_at(counter_id);
+}
+
 static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
 {
-	return shared_find_at(rule->counter_id);
+	return shared_find_by(rule->counter_id, rule->limit_id);
 }
 
 /* Token bucket, leaky bucket, fixed window and warm-up. */

@@ -58,7 +58,7 @@ struct facts {
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
 	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
 	__u8 half;                /* of the policy; where it has alarms */
-	__u8 member_len; /* with keys_by_member: of the member that the limits are of, 0..128 */
+	__u8 member_len; /* with KEYS_BY_MEMBER: of the member that the limits are of, 0..128 */
 	struct sender sender; /* with shares_limits, of the limit that was asked last */
 };
 

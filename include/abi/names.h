@@ -47,10 +47,11 @@ enum { RL_KEY_PART_WORDS(RL_PART_INDEX_ENUM) RL_PART_COUNT };
 enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_ALL = (1 << RL_PART_COUNT) - 1 };
 /* `per set member`, a key by itself: the lookup address's prefix in the set of the rule. */
 #define RL_PART_MEMBER (1 << RL_PART_COUNT)
-/* `per account N`, a key by itself: one bucket of all rules with that number. It has no address,
- * and the limit's id is that of the account. */
+/* `per account N`, a key by itself: one bucket of all rules with that number, at all devices of the
+ * network namespace. It has no address, and the limit's id is that of the account. */
 #define RL_PART_ACCOUNT  (1 << (RL_PART_COUNT + 1))
 #define RL_ACCOUNT_MAX   ((1u << 28) - 1)
+#define RL_ACCOUNTS_MAX  (1u << 18) /* that a network namespace has at once */
 #define RL_ACCOUNT_LIMIT (1u << 31) /* in the id of a limit: it is of an account */
 
 #define RL_OVERS(X)                          \

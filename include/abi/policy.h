@@ -349,6 +349,7 @@ enum rl_policy_use {
 	RL_USE_SOURCES = 1ull << 33,     /* states of short keys in an LRU */
 	RL_USE_PREFIXES = 1ull << 34,    /* the policy has a prefix */
 	RL_USE_MEMBER_KEYS = 1ull << 35, /* a key is RL_PART_MEMBER */
+	RL_USE_ACCOUNTS = 1ull << 36,    /* a key is RL_PART_ACCOUNT */
 };
 
 #define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -364,7 +365,7 @@ enum rl_policy_use {
 #define RL_USE_EXTENDED                                                                           \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |       \
 	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS | \
-	 RL_USE_SET_RULES | RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS)
+	 RL_USE_SET_RULES | RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */

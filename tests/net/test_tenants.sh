@@ -5,7 +5,8 @@
 source "$(dirname "$0")/../lib.sh"
 
 # lost COMMAND…: how many of these packets were dropped.
-lost() { local before; before=$(stat_of B .dropped.packets) && "$@" >/dev/null; echo $(($(stat_of B .dropped.packets) - before)); }
+dropped() { rl B stats -i veth-B -j | json '.[0].dropped.packets'; }
+lost() { local before; before=$(dropped) && "$@" >/dev/null; echo $(($(dropped) - before)); }
 pings() { in_ns A ping -qc "$1" -i 0.01 -W 0.2 "$2" || true; }
 
 TABLE=$'name,prefixes,down,up\n17,10.77.0.0/28 fd77::/64,,5/hour\nother,10.77.0.128/25,,5/hour'
@@ -54,6 +55,22 @@ test_per_set() {
 	is "$(lost pings 3 10.77.0.2)" 0
 }
 
+# Two devices of one customer share a bucket, which a detach or another program of one leaves to the other.
+test_devices() {
+	devices_new tap1 && in_ns B sysctl -qw net.ipv6.conf.tap1{,-peer}.disable_ipv6=1 && in_ns B ip link set tap1 up && in_ns B ip link set tap1-peer up && rl B attach tap1 &&
+		rl B apply -i all - <<<'rule device limit 5/hour per account 9' && pings 3 10.77.0.2 >/dev/null &&
+		in_ns B "$TOP/build/flood" -i tap1-peer --count 4 >/dev/null &&
+		is "$(rl B stats -i tap1 -j | json '.[0] | .passed.packets + .dropped.packets')" 4 &&
+		is "$(rl B stats -i tap1 -j | json '.[0].dropped.packets')" 2 && is "$(lost pings 1 10.77.0.2)" 1 &&
+		rl B attach tap1 --replace && rl B detach veth-B && rl B attach veth-B &&
+		rl B rule add -i veth-B device limit 5/hour per account 9 && is "$(lost pings 1 10.77.0.2)" 1
+}
+
+# The last one takes it along.
+test_devices_forgotten() {
+	rl B detach all && rl B attach veth-B && rl B rule add device limit 5/hour per account 9 && is "$(lost pings 5 10.77.0.2)" 0
+}
+
 veth_pair A B && veth_quiet A B && rl B attach veth-B || exit 1
 t 'a table becomes a policy' test_table
 t 'one account for both families' test_one_account
@@ -64,4 +81,6 @@ t 'another program keeps the account' test_replaced
 t 'a bucket for each member' test_members
 t 'a member is forgiven' test_members_forgiven
 t 'per set' test_per_set
+t 'two devices of an account' test_devices
+t 'an account of no device' test_devices_forgotten
 t 'detach' rl B detach veth-B

@@ -404,8 +404,6 @@ static const struct refusal_row {
 	 NULL},
 	{"shares of a member", "rule @x limit 10/s share per set member", 30,
 	 "cannot be combined with share", NULL},
-	{"account of a device", "rule device limit 10/s per account 17", 28,
-	 "is for rules of addresses: write per rule", NULL},
 	{"account without a number", "rule any limit 10/s per account", 32,
 	 "must be followed by the number of an account", NULL},
 	{"account 0", "rule any limit 10/s per account 0", 33, "is not the number of an account",

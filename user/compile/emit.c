@@ -97,6 +97,8 @@ uint64_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_TRUNCATE;
 	if (parts_are_member(limit))
 		uses |= RL_USE_MEMBER_KEYS;
+	if (parts_are_account(limit))
+		uses |= RL_USE_ACCOUNTS;
 	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 

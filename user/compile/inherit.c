@@ -112,8 +112,6 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 
 		expiry_set(rule, old, keep_expiry, b->ctx->now_ns);
 		rule->lane = old ? old->lane : RL_LANES;
-		if (rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
-			rule->lane = 0; /* which is part of where its one state is */
 		if (old)
 			rule->counter_id = old->counter_id;
 		else

@@ -139,8 +139,9 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
  * all CPUs share, windows and logs are not. */
 static bool is_split_by_cpu(const struct rl_limit *limit, const struct compile_context *ctx)
 {
-	return ctx->share && (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
-			      limit->algorithm == RL_SLIDING_LOG);
+	return ctx->share && !parts_are_account(limit) &&
+	       (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
+		limit->algorithm == RL_SLIDING_LOG);
 }
 
 /* The part of the limit that one CPU enforces; always enough for one packet. */
@@ -206,7 +207,7 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 		return RL_BACKEND_FLEET;
 	if (limit_has_parts(limit))
 		return RL_BACKEND_PARTS;
-	if (limit->key == RL_KEY_RULE)
+	if (limit->key == RL_KEY_RULE || parts_are_account(limit))
 		return limit_is_bucket(limit) ? RL_BACKEND_SHARED : RL_BACKEND_LRU;
 	if (!ctx->hot)
 		return RL_BACKEND_LRU;

@@ -12,6 +12,7 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/state/accounts.h"
 #include "kernel/state/alarms.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/share_counts.h"
@@ -134,7 +135,7 @@ int simulation_states_remove(const struct instance *instance, const struct polic
 	static const enum policy_map maps[] = {POLICY_MAP_sources, POLICY_MAP_flows,
 					       POLICY_MAP_windows, POLICY_MAP_logs,
 					       POLICY_MAP_fleet_keys};
-	int ret = 0;
+	int ret = accounts_sweep(instance, true);
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
 		ret = opened_keys_remove(instance, policy_map_open(instance, maps[i]), key_remove);

@@ -200,10 +200,6 @@ static int account_parse(struct parser *p)
 	struct rl_limit *limit = &p->rule->limit;
 	uint64_t number;
 
-	if (p->rule->kind == PREFIX_DEVICE)
-		return refuse(p, p->span,
-			      "is for rules of addresses: write per rule for one bucket of all "
-			      "packets of the device");
 	word_next(p);
 	if (!p->word[0] || number_parse(p->word, 1, RL_ACCOUNT_MAX, &number))
 		return expected(p, "the number of an account: write for example per account 17 (1 "

@@ -24,6 +24,7 @@
 #include "kernel/policy/rule_counters.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/asked_table.h"
+#include "kernel/state/accounts.h"
 #include "kernel/proof/peers.h"
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/bans.h"
@@ -281,8 +282,9 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), counters);
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
-	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
-	skel->rodata->keys_by_member = info->program_uses & RL_USE_MEMBER_KEYS;
+	skel->rodata->keys_by_parts = !!(info->program_uses & RL_USE_KEY_PARTS) +
+				      !!(info->program_uses & RL_USE_MEMBER_KEYS);
+	skel->rodata->has_accounts = info->program_uses & RL_USE_ACCOUNTS;
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
 	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
@@ -477,6 +479,8 @@ int policy_maps_make(const struct instance *instance, uint64_t uses)
 		ret = peers_make(instance);
 	if (!ret && instance_asks(info, uses))
 		ret = asked_make(instance);
+	if (!ret && uses & RL_USE_ACCOUNTS)
+		ret = accounts_make(instance);
 	if (!ret && has_pins(instance))
 		ret = own_maps_make(instance, uses);
 	if (!ret && uses & RL_USE_ANSWERS)

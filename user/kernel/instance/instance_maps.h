@@ -76,6 +76,7 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	X(sets, RL_USE_ANY_SETS)           \
 	X(member_layout, RL_USE_ANY_SETS)  \
 	X(set_counts, RL_USE_ANY_SETS)     \
+	X(accounts, RL_USE_ACCOUNTS)       \
 	X(shares, RL_USE_PARTS)            \
 	X(share_counts, RL_USE_PARTS)
 

@@ -118,7 +118,7 @@ bool hot_can_visit(const struct rl_limit *limit)
 {
 	uint8_t parts = key_parts(limit), addresses = parts & KEY_ADDRESSES;
 
-	if (parts_are_apart(limit))
+	if (parts_are_member(limit))
 		return true;
 	return addresses && addresses != KEY_ADDRESSES && (parts & PORT_PARTS) != PORT_PARTS;
 }
@@ -145,7 +145,7 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	struct rl_state_key key = *any;
 	int ret = 0;
 
-	if (parts_are_apart(&numbers->limit))
+	if (parts_are_member(&numbers->limit))
 		return hot_lookup(table, numbers, any, found, arg);
 	for (uint32_t proto = 0; !ret && proto < protocols; proto++) {
 		uint32_t ports = ports_of(&numbers->limit, proto);

@@ -39,6 +39,15 @@ static int table_seed(const struct instance *instance, const struct shared_table
 	return ret;
 }
 
+static int hash_create(const struct shared_table *table)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, table->name, sizeof(uint32_t), table->size,
+				table->entries, &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int table_create(const struct instance *instance, const struct shared_table *table)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -116,7 +125,7 @@ static int shared_make(const struct instance *instance, const struct shared_tabl
 		return lock;
 	fd = shared_others(instance, others_table, (void *)table);
 	if (fd == -ENOENT)
-		fd = table_create(instance, table);
+		fd = table->entries ? hash_create(table) : table_create(instance, table);
 	ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
 	if (fd >= 0)
 		close(fd);
@@ -129,7 +138,7 @@ int shared_table_make(const struct instance *instance, const struct shared_table
 {
 	int fd = shared_table_open(instance, table), ret = fd < 0 ? fd : 0;
 
-	if (!ret && !has_pins(instance))
+	if (!ret && !has_pins(instance) && !table->entries)
 		ret = table_seed(instance, table, fd);
 	if (fd >= 0)
 		close(fd);

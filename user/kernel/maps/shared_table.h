@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A table that all instances of a network namespace share: what this machine asks, and its peers.
- * It is one element of an array, as of the filter of known sources, so that no set of it lies in
- * two cache lines.
+/* A table that all instances of a network namespace share: what this machine asks, its peers, and
+ * accounts. The former are one element of an array, as of the filter of known sources, so that no
+ * set of it lies in two cache lines; accounts are a hash map.
  */
 #pragma once
 
@@ -14,6 +14,7 @@ struct shared_table {
 	enum policy_map map; /* of each instance */
 	const char *name;
 	size_t size, seed; /* the element's, and where its seed of two words is */
+	uint32_t entries;  /* of a hash map by a word, without a seed; 0: it is an array of one */
 };
 
 #define SHARED_TABLE(name_, type)                                                \

@@ -32,6 +32,7 @@
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
+#include "kernel/state/accounts.h"
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/share_counts.h"
 #include "policy/alarm.h"
@@ -355,6 +356,9 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 		fq_missing_note(instance, next);
 	if (!ret)
 		policy_change_tell(instance, &before, next);
+	/* If it fails, the next one finds what is left. */
+	if (!ret && compiled.header.uses & RL_USE_ACCOUNTS && !instance->clock_injected)
+		(void)accounts_sweep(instance, false);
 	compiled_clear(&compiled);
 	if (!ret && former)
 		*former = before;

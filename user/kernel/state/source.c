@@ -77,7 +77,7 @@ static struct rl_state_key key_made(const struct source_search *s, const struct 
 
 	if (parts_are_member(limit))
 		member_key(&key, rule, s->addr, s->members);
-	else if (!parts_are_account(limit))
+	else
 		prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
 	return key;
 }
@@ -94,9 +94,6 @@ static int hot_walk(struct source_search *s)
 		struct rl_rule numbers;
 
 		if (ret || rule->action != RL_ACTION_LIMIT)
-			continue;
-		/* Once for all rules of an account. */
-		if (parts_are_account(&rule->limit) && search_rule(s, rule->limit_id) != rule)
 			continue;
 		numbers = search_numbers(s, rule);
 		key = key_made(s, rule);

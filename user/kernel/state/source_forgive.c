@@ -9,9 +9,11 @@
 
 #include <bpf/bpf.h>
 
+#include "algorithm/key_parts.h"
 #include "base/message.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
 
@@ -43,6 +45,8 @@ static int state_forget(struct source_search *s, const struct hot_table *table,
 
 	if (!entry->has_state || !entry->rule)
 		return 0;
+	if (parts_are_account(&entry->rule->limit))
+		return account_forget(s->instance, entry->rule->limit_id);
 	numbers = search_numbers(s, entry->rule);
 	if (numbers.backend == RL_BACKEND_HOT)
 		return hot_forget(table, &numbers, &entry->key);

@@ -16,6 +16,7 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/sets/sets.h"
+#include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/source_search.h"
 #include "policy/packets/explain.h"
@@ -68,6 +69,15 @@ static int state_lookup(struct source_search *s, const struct rule *rule,
 	return ret == -ENOENT ? 0 : ret;
 }
 
+static int account_lookup(struct source_search *s, const struct rule *rule,
+			  const struct rl_state_key *key)
+{
+	struct rl_state state;
+	int ret = account_read(s->instance, rule->limit_id, &state);
+
+	return ret || !state.word ? ret : search_state(s, key, &state, sizeof(state), 1);
+}
+
 static int limit_lookup(struct source_search *s, const struct rule *rule,
 			const struct rl_state_key *key)
 {
@@ -75,6 +85,8 @@ static int limit_lookup(struct source_search *s, const struct rule *rule,
 	struct hot_table table;
 	int ret;
 
+	if (parts_are_account(&rule->limit))
+		return account_lookup(s, rule, key);
 	if (numbers.backend == RL_BACKEND_HOT || numbers.backend == RL_BACKEND_UNCONFIRMED) {
 		ret = hot_open(s->instance, &table);
 		if (ret)

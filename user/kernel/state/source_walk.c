@@ -11,9 +11,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "algorithm/key_parts.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/state/accounts.h"
 
 #define CHUNK 4096u
 
@@ -83,6 +85,19 @@ int bans_walk(struct source_search *s, walk_fn *found)
 			   sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
 }
 
+/* Each once, whatever rules it has. */
+static int account_walk(struct source_search *s, const struct rule *rule)
+{
+	struct rl_state_key key = {.limit_id = rule->limit_id};
+	struct rl_state state;
+	int ret;
+
+	if (search_rule(s, rule->limit_id) != rule)
+		return 0;
+	ret = account_read(s->instance, rule->limit_id, &state);
+	return ret || !state.word ? ret : search_state(s, &key, &state, sizeof(state), 1);
+}
+
 int shared_walk(struct source_search *s)
 {
 	struct rl_shared_state value;
@@ -93,6 +108,8 @@ int shared_walk(struct source_search *s)
 		struct rl_state_key key = {.limit_id = rule->limit_id};
 		uint32_t index;
 
+		if (!ret && rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
+			ret = account_walk(s, rule);
 		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
 		    (s->addr && rule->limit.share[0]) || /* not for each address */
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
