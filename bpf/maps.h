@@ -411,6 +411,8 @@ struct {
 /* The alarms of a policy: one for each half. Empty where the policy has none. */
 struct alarms_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags,
+	       BPF_F_MMAPABLE); /* the command writes the states of manual ones in place */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_alarms));

@@ -253,7 +253,7 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		shares_look(&d->p);
 		d->p.facts.ripens_ms = header->ripens_ms;
 	}
-	if (counts_alarms)
+	if (has_alarms)
 		alarms_keep(ctx, skb, d, header);
 #endif
 	if (refusals_hold(&d->p, header->uses) &&

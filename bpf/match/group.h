@@ -65,7 +65,7 @@ struct decision {
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
 	__u32 half;                           /* of the policy; with walks_index */
 #if EXTENDED
-	/* With counts_alarms: which are on, and when this CPU has looked. They stay from packet to
+	/* With has_alarms: which are on, and when this CPU has looked. They stay from packet to
 	 * packet. */
 	__u64 alarms_ns; /* by the tick clock */
 	__u64 alarms_generation;

@@ -84,7 +84,7 @@ static __always_inline __u64 shares_uneasy_until(void)
 /* Until when a guard is uneasy. */
 static __always_inline __u64 uneasy_until(const struct packet *p)
 {
-	struct rl_alarms *all = counts_alarms ? alarms_of(p->facts.half) : NULL;
+	struct rl_alarms *all = has_alarms ? alarms_of(p->facts.half) : NULL;
 	__u64 until = all ? READ_ONCE(all->uneasy_ns) : 0, shared = shares_uneasy_until();
 
 	return until > shared ? until : shared;
@@ -92,7 +92,7 @@ static __always_inline __u64 uneasy_until(const struct packet *p)
 
 static __always_inline bool has_guards(const struct packet *p)
 {
-	return (counts_alarms || shares_limits) && p->facts.ripens_ms;
+	return (has_alarms || shares_limits) && p->facts.ripens_ms;
 }
 
 /* Is a guard on, or may it go on for the packets of now? */

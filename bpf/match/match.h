@@ -222,7 +222,7 @@ static __always_inline bool rule_match_holds(struct packet *p, const struct rl_r
 static __always_inline bool while_holds(const struct packet *p, const struct rl_rule *rule)
 {
 #if EXTENDED
-	if (counts_alarms && rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT))
+	if (has_alarms && rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT))
 		return (p->facts.alarms >> rule->alarm & 1) == !(rule->flags & RL_RULE_WHILE_NOT);
 #endif
 	return true;

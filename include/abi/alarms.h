@@ -6,6 +6,11 @@
  * decides. The first packet after the end of a tenth moves all alarms on whose tenth has ended,
  * before it is counted itself: bpf/algorithm/alarm.h. A reader of an alarm does the same with a
  * copy, because an alarm ends without packets, too.
+ *
+ * A manual alarm counts nothing and has no rule; those stand after the others. It is one whose
+ * first rate is never reached, and whose second is never reached either: it goes off after the one
+ * tenth of phase[1], which is as long as `rlctl alarm on NAME for DURATION` says. The command
+ * writes its state while packets read it: user/kernel/state/alarm_pull.c.
  */
 #pragma once
 
@@ -18,6 +23,7 @@
 #define RL_ALARM_TENTHS    10
 #define RL_ALARM_DURATIONS 3  /* over so many of the first, pulses and pauses are summed up */
 #define RL_ALARM_RECENT    32 /* tenths that are kept: those, as a power of two */
+#define RL_ALARM_NEVER     (1ull << 62) /* a tenth that does not end: 146 years */
 
 /* One of an alarm's two conditions, as the operator wrote it and as packets read it. */
 struct rl_alarm_phase {
@@ -56,12 +62,14 @@ struct rl_alarm {
 		     */
 	struct rl_alarm_state state;
 	__u8 unit; /* enum rl_unit of both; bits are counted as bytes */
-	__u8 pad[7];
+	__u8 manual;
+	__u8 pad[6];
 	char comment[RL_COMMENT_MAX + 8];
 };
 _Static_assert(sizeof(struct rl_alarm) == 592, "rl_alarm");
 
-/* All alarms of a policy, in the order of their names: the one element of a map for each half. */
+/* All alarms of a policy, those that count first, each kind in the order of names: the one element
+ * of a map for each half. */
 struct rl_alarms {
 	__u64 next_ns;   /* when a tenth of one of them ends; ~0: a packet is at it */
 	__u32 on;        /* a bit for each that is on */

@@ -336,7 +336,7 @@ enum rl_policy_use {
 	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/limit/key.h */
 	RL_USE_SETS = 1 << 22,       /* the policy has a set */
 	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/match/sets.h */
-	RL_USE_ALARMS = 1 << 24,     /* the policy has an alarm: bpf/limit/alarm.h */
+	RL_USE_ALARMS = 1 << 24,     /* an alarm counts packets: bpf/limit/alarm.h */
 	RL_USE_KNOWN_BY = 1 << 25,   /* rl_policy_header.known_by is not empty */
 	RL_USE_ALLOWS_ANY = 1 << 26, /* packets of any address may be allowed: by a rule of `any` or
 				      * of a set */
@@ -350,10 +350,12 @@ enum rl_policy_use {
 	RL_USE_PREFIXES = 1ull << 34,    /* the policy has a prefix */
 	RL_USE_MEMBER_KEYS = 1ull << 35, /* a key is RL_PART_MEMBER */
 	RL_USE_ACCOUNTS = 1ull << 36,    /* a key is RL_PART_ACCOUNT */
+	RL_USE_MANUAL = 1ull << 37,      /* an alarm is manual */
 };
 
-#define RL_USE_ANSWERS  (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
-#define RL_USE_ANY_SETS (RL_USE_SETS | RL_USE_SET_RULES)
+#define RL_USE_ANSWERS    (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
+#define RL_USE_ANY_ALARMS (RL_USE_ALARMS | RL_USE_MANUAL)
+#define RL_USE_ANY_SETS   (RL_USE_SETS | RL_USE_SET_RULES)
 #define RL_USE_ANY_STATES                                                               \
 	(RL_USE_STATES | RL_USE_SOURCES | RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | \
 	 RL_USE_FLEET)
@@ -365,7 +367,7 @@ enum rl_policy_use {
 #define RL_USE_EXTENDED                                                                           \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |       \
 	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS | \
-	 RL_USE_SET_RULES | RL_USE_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS)
+	 RL_USE_SET_RULES | RL_USE_ANY_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */
@@ -403,7 +405,7 @@ struct rl_policy_header {
 	__u8 payload_end;    /* in units of RL_PAYLOAD_UNIT; 0: none */
 	struct rl_range any;
 	struct rl_range device;
-	struct rl_range alarms;   /* what they count: abi/alarms.h */
+	struct rl_range alarms;   /* what those count that do: abi/alarms.h */
 	struct rl_range known_by; /* packets of which one of these holds make their source known;
 				   * none: all packets do */
 	__u32 guards;    /* bits: alarms that stand after `while` of a rule with `new-source`; */

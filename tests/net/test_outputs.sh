@@ -68,6 +68,9 @@ declare -A ONCE=(
 	['rule add']='rule add any udp dport 7 ttl 1-9 not fragment limit 5/second burst 9 per source/24 while busy'
 	[ban]='ban 192.0.2.8 2001:db8::8 for 2h'
 	[unban]='unban 192.0.2.8'
+	['alarm on']='alarm on pulled for 1h'
+	['alarm off']='alarm off pulled'
+	['alarm list']='alarm list'
 	[confirm]='confirm'
 	['rule flush']='rule flush'
 	[detach]='detach veth-B'
@@ -111,6 +114,7 @@ prepare() { # POLICY
 	cat "$1" - >policy <<-'END' || return
 	set extra timeout 1h
 	alarm busy when udp over 1000/second for 1s until under 500/second for 2s
+	alarm pulled manual
 	rule @extra deny
 	rule 192.0.2.200 icmp limit 1/second burst 5 over ban 1m while not busy
 	END
@@ -146,7 +150,7 @@ test_all() {
 	done < <(verbs)
 	is "$missing" ''
 }
-verbs() { "$RLCTL" help | sed -nE '/^$/,/^$/s/^  ((rule|set|source|fleet) [a-z]+|[a-z]+).*/\1/p'; }
+verbs() { "$RLCTL" help | sed -nE '/^$/,/^$/s/^  ((alarm|rule|set|source|fleet) [a-z]+|[a-z]+).*/\1/p'; }
 
 # A scrape, and the end by a signal.
 test_exporter() {
@@ -174,6 +178,6 @@ for policy in "$TOP"/policies/*.policy "$TOP"/packaging/example.policy; do
 	t "${policy##*/}" test_policy "$policy"
 done
 t exporter test_exporter
-for verb in 'rule add' ban unban monitor doctor top suggest 'source list' simulate completion help confirm 'fleet join' 'fleet leave' attach 'rule flush' detach; do
+for verb in 'rule add' ban unban 'alarm on' 'alarm off' 'alarm list' monitor doctor top suggest 'source list' simulate completion help confirm 'fleet join' 'fleet leave' attach 'rule flush' detach; do
 	t "$verb" test_once "$verb"
 done

@@ -41,7 +41,7 @@ without() { # NAME NAMES: these but that one
 declare -A WORDS=(
 	[attach]='attach veth-B --sources 1024' [detach]='detach veth-B' [status]=status ['rule add']='rule add 192.0.2.1 deny'
 	['rule del']='rule del any limit 9/second' ['rule get']='rule get 192.0.2.1' ['rule list']='rule list'
-	[explain]='explain 192.0.2.1 udp'
+	[explain]='explain 192.0.2.1 udp' ['alarm on']='alarm on pulled for 1m' ['alarm off']='alarm off pulled' ['alarm list']='alarm list'
 	['rule flush']='rule flush' [apply]="apply $TMP/policy" [undo]=undo [ban]='ban 192.0.2.1' [unban]='unban 192.0.2.8' [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
 	[events]=events [report]=report
@@ -68,6 +68,7 @@ begin() {
 		rl B apply "$TMP/policy"
 	fi
 	[[ $1 != unban ]] || rl B ban 192.0.2.8 -q
+	[[ $1 != 'alarm '* ]] || rl B apply --yes - <<<'alarm pulled manual'
 	[[ $1 != undo ]] || { rl B apply - <<<'rule any udp limit 9/second burst 9' && rl B apply "$TMP/policy"; }
 	[[ $1 != 'set test' ]] || rl B set add bad 192.0.2.1 -q
 }
@@ -117,7 +118,7 @@ test_verb() { # VERB
 
 # Every verb of the usage has a row, and none is too many.
 test_rows() {
-	diff <("$RLCTL" --help | sed -nE 's/^  ([a-z]+( (add|del|get|list|flush|test|swap|load|save|restore|show|forgive|join|status|leave))?) .*/\1/p' | sort -u) \
+	diff <("$RLCTL" --help | sed -nE 's/^  ([a-z]+( (add|del|get|list|flush|test|swap|load|save|restore|show|forgive|join|status|leave|on|off))?) .*/\1/p' | sort -u) \
 		<(printf '%s\n' "${!WORDS[@]}" | sort) &&
 		for verb in "${!WORDS[@]}"; do row "$verb" 3 >/dev/null || _say "$verb" || return; done
 }

@@ -3,10 +3,12 @@
  * off, rules with `while` wherever a rule may stand and beside every cache, and what the next
  * policy takes over.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "harness.h"
+#include "kernel/state/alarm_pull.h"
 #include "kernel/state/alarms.h"
 #include "kernel/watch/watch.h"
 #include "rows.h"
@@ -840,6 +842,126 @@ static void read_test(void **state)
 	policy_clear(&second);
 }
 
+/* ---- from outside */
+
+#define PULLED "alarm zz manual;any tcp deny while zz;"
+
+static void turn(const char *name, bool on, uint64_t for_ns)
+{
+	bool was_on;
+
+	assert_int_equal(alarm_pull(&h->instance, &(struct alarm_pull){name, on, for_ns}, &was_on),
+			 0);
+	time_pass(NS_PER_SECOND / 50); /* each CPU looks once in a tick */
+}
+
+/* To the tenth, whether packets come or not; a time that begins anew, no time, and `off`. */
+static void manual_test(void **state)
+{
+	(void)state;
+	begin_anew(PULLED);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	turn("zz", true, 10 * TENTH);
+	for (int i = 0; i < 9; i++) {
+		expect("ip4 tcp", RL_REASON_DENIED);
+		time_pass(TENTH);
+	}
+	expect("ip4 tcp", RL_REASON_DENIED);
+	assert_int_equal(alarm_at("zz").changes, 1);
+	time_pass(TENTH);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	assert_int_equal(alarm_at("zz").changes, 2);
+
+	turn("zz", true, 3 * TENTH);
+	time_pass(2 * TENTH);
+	turn("zz", true, 3 * TENTH);
+	time_pass(2 * TENTH);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	assert_int_equal(alarm_at("zz").changes, 3);
+	time_pass(2 * TENTH);
+	assert_false(is_on("zz"));
+	turn("zz", true, 0);
+	time_pass(NS_PER_DAY);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	assert_int_equal(alarm_at("zz").changes, 5);
+	turn("zz", false, 0);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	turn("zz", false, 0);
+	assert_int_equal(alarm_at("zz").changes, 6);
+
+	/* It ended with no packet to see it, and is turned on anew. */
+	turn("zz", true, TENTH);
+	time_pass(5 * TENTH);
+	turn("zz", true, TENTH);
+	assert_int_equal(alarm_at("zz").changes, 9);
+	expect("ip4 tcp", RL_REASON_DENIED);
+}
+
+/* Those that count stand first, whatever their names are, and count as they did. */
+static void manual_beside_test(void **state)
+{
+	(void)state;
+	begin_anew("alarm aa manual;" ATTACK PULLED
+		   "any icmp deny while attack;any udp dport 9 deny while aa");
+	turn("aa", true, 10 * NS_PER_SECOND);
+	attack_begins();
+	expect("ip4 icmp", RL_REASON_DENIED);
+	expect("ip4 udp=1>9", RL_REASON_DENIED);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	assert_int_equal(alarm_at("attack").counted, 111);
+	assert_int_equal(alarm_at("aa").counted, 0);
+	turn("zz", true, 0);
+	attack_ends();
+	expect("ip4 icmp", RL_REASON_UNMATCHED);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	assert_int_equal(alarm_at("attack").counted, 111);
+
+	/* The other half, other numbers. */
+	harness_policy(h,
+		       "alarm ab manual;" PULLED "alarm aa manual;any udp dport 9 deny while aa");
+	expect("ip4 udp=1>9", RL_REASON_DENIED);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	time_pass(10 * NS_PER_SECOND);
+	expect("ip4 udp=1>9", RL_REASON_UNMATCHED);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	assert_false(is_on("ab"));
+}
+
+/* A guard that has no end is uneasy no longer than it is on. */
+static void manual_guard_test(void **state)
+{
+	(void)state;
+	begin_anew("alarm zz manual;any new-source deny while zz;any udp allow");
+	turn("zz", true, 0);
+	expect("ip4=10.9.0.1 udp", RL_REASON_ALLOWED);
+	time_pass(4 * NS_PER_SECOND);
+	expect("ip4=10.9.0.1 udp", RL_REASON_ALLOWED);
+	expect("ip4=10.9.0.1 tcp", RL_REASON_DENIED);
+	turn("zz", false, 0);
+	expect("ip4=10.9.0.2 udp", RL_REASON_ALLOWED);
+	time_pass(31 * TENTH);
+	expect("ip4=10.9.0.2 udp", RL_REASON_ALLOWED);
+	turn("zz", true, 0);
+	expect("ip4=10.9.0.2 tcp", RL_REASON_UNMATCHED);
+	expect("ip4=10.9.0.1 tcp", RL_REASON_DENIED);
+	turn("zz", false, 0);
+}
+
+static void manual_wrong_test(void **state)
+{
+	bool was_on;
+
+	(void)state;
+	begin_anew(ATTACK PULLED);
+	assert_int_equal(alarm_pull(&h->instance, &(struct alarm_pull){"attack", true, 0}, &was_on),
+			 -ENOENT);
+	assert_int_equal(alarm_pull(&h->instance, &(struct alarm_pull){"z", true, 0}, &was_on),
+			 -ENOENT);
+	harness_policy(h, "any tcp allow");
+	assert_int_equal(alarm_pull(&h->instance, &(struct alarm_pull){"zz", true, 0}, &was_on),
+			 -ENOENT);
+}
+
 /* ---- many */
 
 static void many_test(void **state)
@@ -883,18 +1005,20 @@ int main(void)
 {
 	struct CMUnitTest tests[64 + ARRAY_SIZE(counted_rows) + ARRAY_SIZE(held_rows) +
 				ARRAY_SIZE(cached_rows) + ARRAY_SIZE(stray_rows)] = {
-		cmocka_unit_test(exact_test),    cmocka_unit_test(edges_test),
-		cmocka_unit_test(silence_test),  cmocka_unit_test(established_test),
-		cmocka_unit_test(segments_test), cmocka_unit_test(refused_test),
-		cmocka_unit_test(known_test),    cmocka_unit_test(known_not_test),
-		cmocka_unit_test(same_test),     cmocka_unit_test(carried_test),
-		cmocka_unit_test(restored_test), cmocka_unit_test(read_test),
-		cmocka_unit_test(many_test),     cmocka_unit_test(senders_test),
-		cmocka_unit_test(pulses_test),   cmocka_unit_test(bursts_test),
-		cmocka_unit_test(long_test),     cmocka_unit_test(stray_changes_test),
-		cmocka_unit_test(ripe_test),
+		cmocka_unit_test(exact_test),         cmocka_unit_test(edges_test),
+		cmocka_unit_test(silence_test),       cmocka_unit_test(established_test),
+		cmocka_unit_test(segments_test),      cmocka_unit_test(refused_test),
+		cmocka_unit_test(known_test),         cmocka_unit_test(known_not_test),
+		cmocka_unit_test(same_test),          cmocka_unit_test(carried_test),
+		cmocka_unit_test(restored_test),      cmocka_unit_test(read_test),
+		cmocka_unit_test(many_test),          cmocka_unit_test(senders_test),
+		cmocka_unit_test(pulses_test),        cmocka_unit_test(bursts_test),
+		cmocka_unit_test(long_test),          cmocka_unit_test(stray_changes_test),
+		cmocka_unit_test(ripe_test),          cmocka_unit_test(manual_test),
+		cmocka_unit_test(manual_beside_test), cmocka_unit_test(manual_guard_test),
+		cmocka_unit_test(manual_wrong_test),
 	};
-	size_t n = 19;
+	size_t n = 23;
 
 	ROWS(counted_rows, counted_test);
 	ROWS(held_rows, held_test);

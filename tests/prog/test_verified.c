@@ -140,6 +140,9 @@ static const uint64_t alone[] = {
 	RL_USE_KEY_PARTS | RL_USE_ACCOUNTS,
 	RL_USE_ALARMS,
 	RL_USE_ALARMS | RL_USE_NEW_SOURCE | RL_USE_KNOWN_BY,
+	RL_USE_MANUAL,
+	RL_USE_MANUAL | RL_USE_NEW_SOURCE | RL_USE_KNOWN_BY,
+	RL_USE_ANY_ALARMS,
 };
 
 /* The compiler must not name a map before the constant that says whether it is there. */

@@ -435,9 +435,13 @@ void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct polic
 	static const char *const durations[] = {"10s", "1 minute", "61s", "15 seconds", "1d"};
 
 	line[0] = '\0';
-	say(line, "alarm %s when", name);
-	say_matches(line, random_below(2), ctx);
-	say_alarm_rates(line, (const char *[]){PICK(durations), PICK(durations)});
+	if (!random_below(4)) {
+		say(line, "alarm %s manual", name);
+	} else {
+		say(line, "alarm %s when", name);
+		say_matches(line, random_below(2), ctx);
+		say_alarm_rates(line, (const char *[]){PICK(durations), PICK(durations)});
+	}
 	if (!random_below(4))
 		say_comment(line);
 }

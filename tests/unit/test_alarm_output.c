@@ -62,6 +62,55 @@ static const struct alarms_now alarms = {
 		},
 };
 
+static const struct alarms_now manual = {
+	.count = 3,
+	.alarm =
+		{
+			{.name = "endless",
+			 .manual = true,
+			 .on = true,
+			 .since_ns = 995 * SECOND,
+			 .changes = 3},
+			{.name = "pulled",
+			 .manual = true,
+			 .on = true,
+			 .since_ns = 995 * SECOND,
+			 .ends_ns = 1025 * SECOND,
+			 .changes = 1},
+			{.name = "resting", .manual = true},
+		},
+};
+
+/* They have no rate, but may have an end. */
+static void manual_is_shown(void **state)
+{
+	static const char *const wanted[] = {
+		"endless on since 2026-11-20T12:09:46+05:30 (5s), manual",
+		"pulled on since 2026-11-20T12:09:46+05:30 (5s), manual, off in 25s",
+		"resting off, manual",
+	};
+	char text[ALARM_LINE_MAX];
+	struct json_object *object;
+
+	(void)state;
+	for (uint32_t i = 0; i < manual.count; i++) {
+		alarm_line_print(text, sizeof(text), &manual.alarm[i], &at);
+		assert_string_equal(text, wanted[i]);
+	}
+	alarms_on_print(text, sizeof(text), &manual, &at);
+	assert_string_equal(text, "alarms on: endless since 12:09:46 (5s), manual; pulled since "
+				  "12:09:46 (5s), manual");
+	object = json_alarms(&manual, &at);
+	assert_string_equal(
+		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+		"[{\"alarm\":\"endless\",\"on\":true,\"since\":\"2026-11-20T06:39:46Z\","
+		"\"changes\":3,\"manual\":true},"
+		"{\"alarm\":\"pulled\",\"on\":true,\"since\":\"2026-11-20T06:39:46Z\","
+		"\"changes\":1,\"manual\":true,\"until\":\"2026-11-20T06:40:16Z\"},"
+		"{\"alarm\":\"resting\",\"on\":false,\"changes\":0,\"manual\":true}]");
+	json_object_put(object);
+}
+
 static const struct line {
 	const char *name, *text;
 } lines[] = {
@@ -332,7 +381,7 @@ static void top_shows_those_that_are_on(void **state)
 int main(void)
 {
 	struct CMUnitTest
-		tests[sizeof(lines) / sizeof(lines[0]) + sizeof(sinces) / sizeof(sinces[0]) + 7];
+		tests[sizeof(lines) / sizeof(lines[0]) + sizeof(sinces) / sizeof(sinces[0]) + 8];
 	size_t n = 0;
 
 	setenv("TZ", "XST-5:30", 1);
@@ -340,6 +389,7 @@ int main(void)
 	ROWS(lines, is_a_line);
 	ROWS(sinces, is_since);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(those_that_are_on);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(manual_is_shown);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(is_json);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(is_a_table);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stats_have_them);

@@ -132,6 +132,38 @@ static void entries_test(void **state)
 	compiled_clear(&compiled);
 }
 
+/* Those that count come first, and those alone have a rule. */
+static void manual_test(void **state)
+{
+	struct compiled compiled;
+	const struct rl_rule *rules;
+	struct policy policy;
+
+	(void)state;
+	must_compile_text("alarm a manual # why;alarm b when udp" RATES "alarm c manual;"
+			  "alarm d when tcp" RATES "rule any tcp deny while a;"
+			  "rule any udp deny while b;rule any icmp deny while d",
+			  &policy, &compiled);
+	assert_int_equal(compiled.header.alarms.count, 2);
+	assert_int_equal(compiled.alarms->count, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(compiled.alarms->alarm[i].name,
+				    ((const char *[]){"b", "d", "a", "c"})[i]);
+		assert_int_equal(compiled.alarms->alarm[i].manual, i >= 2);
+	}
+	assert_string_equal(compiled.alarms->alarm[2].comment, "why");
+	rules = compiled.rules + compiled.header.alarms.first - roomy.rules_max;
+	assert_int_equal(rules[0].match.proto, 17);
+	assert_int_equal(rules[1].match.proto, 6);
+	rules = compiled.rules + compiled.header.any.first - roomy.rules_max;
+	for (int i = 0; i < 3; i++) /* tcp, udp, icmp in the order of rules */
+		assert_int_equal(rules[i].alarm, rules[i].match.proto == 6    ? 2
+						 : rules[i].match.proto == 17 ? 0
+									      : 1);
+	policy_clear(&policy);
+	compiled_clear(&compiled);
+}
+
 /* Parts that a policy with alarms does not need: rl_extra is not read for the sake of `while`, an
  * alarm is no verdict, and without `while` refusals are cached as they were. */
 static void uses_test(void **state)
@@ -155,10 +187,14 @@ static void uses_test(void **state)
 		 RL_USE_ALARMS | RL_USE_EXTRAS | RL_USE_FILTERS},
 		{"alarm a when established" RATES, RL_USE_ALARMS | RL_USE_PROOF},
 		{"alarm a when new-source" RATES, RL_USE_ALARMS | RL_USE_NEW_SOURCE},
+		{"alarm a manual;rule any limit 1/s while a", RL_USE_MANUAL},
+		{"alarm a manual;rule any dscp cs0 deny while a", RL_USE_MANUAL | RL_USE_EXTRAS},
+		{"alarm a manual;alarm b when" RATES "rule any deny while a", RL_USE_ANY_ALARMS},
 		{"rule any limit 1/s", RL_USE_REFUSALS4},
 	};
-	const uint64_t asked = RL_USE_ALARMS | RL_USE_REFUSALS4 | RL_USE_REFUSES | RL_USE_EXTRAS |
-			       RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF | RL_USE_NEW_SOURCE;
+	const uint64_t asked = RL_USE_ANY_ALARMS | RL_USE_REFUSALS4 | RL_USE_REFUSES |
+			       RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF |
+			       RL_USE_NEW_SOURCE;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -278,6 +314,7 @@ static void back_test(void **state)
 	struct policy written;
 	const char *text =
 		"set bad;alarm b when icmp over 1mbit for 1s until under 1mbit for 2s # why;"
+		"alarm aa manual # who;alarm z manual;"
 		"alarm a when udp dport 1,9 src @bad filter \"udp\"" RATES
 		"rule any deny while a;rule any deny while not a;rule any deny;"
 		"rule @bad limit 9/s while b;rule 10.0.0.0/8 allow for 1h while b";
@@ -296,6 +333,26 @@ static void back_test(void **state)
 	}
 	policy_clear(&written);
 	force_clear(&force);
+}
+
+/* Whatever its number was; a measured one of its name is another. */
+static void inherit_manual_test(void **state)
+{
+	struct policy in_force = must_parse_policy("alarm a manual;alarm c manual # x;"
+						   "alarm d when udp" RATES "alarm e manual");
+	struct policy next = must_parse_policy("alarm a when udp" RATES "alarm c manual # y;"
+					       "alarm d when udp" RATES "alarm e manual");
+	static const uint8_t wanted[] = {0, 1, 3, 4};
+	struct compiled compiled = {0};
+
+	(void)state;
+	alarms_inherit(&next, &in_force, &compiled);
+	assert_memory_equal(compiled.alarm_from, wanted, sizeof(wanted));
+	assert_false(compiled.alarms_same);
+	alarms_inherit(&in_force, &in_force, &compiled);
+	assert_true(compiled.alarms_same);
+	policy_clear(&in_force);
+	policy_clear(&next);
 }
 
 static void inherit_test(void **state)
@@ -331,8 +388,9 @@ int main(void)
 		cmocka_unit_test(entries_test), cmocka_unit_test(uses_test),
 		cmocka_unit_test(refused_test), cmocka_unit_test(meet_test),
 		cmocka_unit_test(back_test),    cmocka_unit_test(inherit_test),
+		cmocka_unit_test(manual_test),  cmocka_unit_test(inherit_manual_test),
 	};
-	size_t n = 6;
+	size_t n = 8;
 
 	ROWS(phases, phase_test);
 	return _cmocka_run_group_tests("alarms compiled", tests, n, NULL, NULL);

@@ -71,7 +71,7 @@ source "$TMP/bash"
 
 rows <<END
 a verb that has begun|rlctl at|attach
-two verbs|rlctl a|attach apply
+two verbs|rlctl a|attach alarm apply
 verbs of a family|rlctl rule |add del get list flush
 verbs of a family that have begun|rlctl source f|forgive
 no such verb|rlctl nonsense |

@@ -43,7 +43,7 @@ static void phase_emit(const struct policy_alarm *alarm, int which, struct rl_al
 /* Do they count the same, and go on and off alike? */
 static bool same_counting(const struct policy_alarm *a, const struct policy_alarm *b)
 {
-	return !strcmp(a->name, b->name) && a->unit == b->unit &&
+	return !strcmp(a->name, b->name) && a->manual == b->manual && a->unit == b->unit &&
 	       !memcmp(a->phase, b->phase, sizeof(a->phase)) && same_match(&a->counts, &b->counts);
 }
 
@@ -54,30 +54,44 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 		const struct policy_alarm *alarm = &next->alarms[i];
 		const struct policy_alarm *old = policy_alarm_find(in_force, alarm->name);
 
-		out->alarm_from[i] = 0;
-		if (old && same_counting(old, alarm))
-			out->alarm_from[i] = old - in_force->alarms + 1;
-		if (!old || (size_t)(old - in_force->alarms) != i || !same_alarm(old, alarm))
+		uint32_t number = policy_alarm_number(next, alarm);
+		uint32_t from = old ? policy_alarm_number(in_force, old) : RL_ALARMS_MAX;
+
+		out->alarm_from[number] = old && same_counting(old, alarm) ? from + 1 : 0;
+		if (from != number || !same_alarm(old, alarm))
 			out->alarms_same = false;
 	}
 }
 
 /* ---- */
 
-static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32_t number)
+/* A rate that is never more than the first, and always less than the second. */
+static void manual_emit(struct rl_alarm *out)
 {
-	struct rl_alarm *out = &b->out->alarms->alarm[number];
+	out->manual = 1;
+	out->most = UINT64_MAX;
+	for (int which = 0; which < 2; which++)
+		out->phase[which] = (struct rl_alarm_phase){
+			.tenth_ns = RL_ALARM_NEVER, .limit = which ? 1 : UINT64_MAX, .tenths = 1};
+}
+
+static void alarm_emit(struct build *b, const struct policy_alarm *alarm, struct rl_alarm *out)
+{
 	struct rule counts = alarm->counts;
 
+	*out = (struct rl_alarm){.unit = alarm->unit};
+	memcpy(out->name, alarm->name, sizeof(out->name));
+	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
+	if (alarm->manual) {
+		manual_emit(out);
+		return;
+	}
 	counts.line = alarm->line;
 	/* Its count needs more than headers, as to which sets an address is in. */
 	if (counts.match.flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER) ||
 	    match_names_set(&counts.match, RL_MATCH_SRC) ||
 	    match_names_set(&counts.match, RL_MATCH_DST))
 		b->out->header.uses |= RL_USE_FACTS_FIRST;
-	*out = (struct rl_alarm){.unit = alarm->unit};
-	memcpy(out->name, alarm->name, sizeof(out->name));
-	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
 	phase_emit(alarm, 0, &out->phase[0]);
 	phase_emit(alarm, 1, &out->phase[1]);
 	amount_in(&out->phase[0], RL_ALARM_DURATIONS * out->phase[0].tenths, alarm->unit,
@@ -102,11 +116,14 @@ int alarms_emit(struct build *b, const struct policy *policy)
 	b->out->alarms = calloc(1, sizeof(*b->out->alarms));
 	if (!b->out->alarms)
 		return -ENOMEM;
-	header->uses |= RL_USE_ALARMS;
 	header->alarms.first = b->base + b->out->rule_count;
-	header->alarms.count = policy->alarm_count;
 	b->out->alarms->count = policy->alarm_count;
-	for (size_t i = 0; i < policy->alarm_count; i++)
-		alarm_emit(b, &policy->alarms[i], i);
+	for (size_t i = 0; i < policy->alarm_count; i++) {
+		const struct policy_alarm *alarm = &policy->alarms[i];
+
+		header->uses |= alarm->manual ? RL_USE_MANUAL : RL_USE_ALARMS;
+		header->alarms.count += !alarm->manual;
+		alarm_emit(b, alarm, &b->out->alarms->alarm[policy_alarm_number(policy, alarm)]);
+	}
 	return 0;
 }

@@ -30,7 +30,7 @@ struct compiled {
 	struct compiled_prefix *prefixes;
 	uint32_t prefix_count;
 	struct rl_set_groups *groups;      /* with RL_USE_SETS; else NULL */
-	struct rl_alarms *alarms;          /* with RL_USE_ALARMS; else NULL */
+	struct rl_alarms *alarms;          /* with RL_USE_ANY_ALARMS; else NULL */
 	bool alarms_same;                  /* they are those of the policy in force, all of them */
 	uint8_t alarm_from[RL_ALARMS_MAX]; /* 1 + the number of that in the policy in force whose
 					    * state it goes on with; 0: none */

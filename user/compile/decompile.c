@@ -230,23 +230,25 @@ static int sets_append(struct policy *out, const struct compiled *in,
 	return ret;
 }
 
+/* entry: its rule; NULL: it is manual. */
 static int alarm_append(struct policy *out, const struct compiled *in, const struct rl_alarm *words,
 			const struct rl_rule *entry)
 {
-	const struct rule any = {.kind = PREFIX_ANY};
+	const struct rule any = {.kind = PREFIX_ANY, .action = RL_ACTION_COUNT};
 	struct policy counts = {0};
-	struct policy_alarm alarm = {.unit = words->unit};
-	int ret = range_decompile(in, &any, entry, 1, 0, &counts);
+	struct policy_alarm alarm = {.unit = words->unit, .manual = !entry, .counts = any};
+	int ret = entry ? range_decompile(in, &any, entry, 1, 0, &counts) : 0;
 
 	if (!ret) {
 		memcpy(alarm.name, words->name, sizeof(alarm.name) - 1);
 		memcpy(alarm.comment, words->comment, sizeof(alarm.comment) - 1);
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; entry && i < 2; i++) {
 			alarm.phase[i].amount = words->phase[i].amount;
 			alarm.phase[i].period_ns = words->phase[i].period_ns;
 			alarm.phase[i].for_ns = words->phase[i].for_ns;
 		}
-		alarm.counts = counts.rules[0];
+		if (entry)
+			alarm.counts = counts.rules[0];
 		ret = policy_alarm_put(out, &alarm);
 	}
 	policy_clear(&counts);
@@ -262,11 +264,19 @@ static int alarms_append(struct policy *out, const struct compiled *in)
 
 	if (!alarms)
 		return 0;
-	if (alarms->count > RL_ALARMS_MAX || alarms->count != range->count || range->first < base ||
-	    range->first - base + range->count > in->rule_count)
+	if (alarms->count > RL_ALARMS_MAX || alarms->count < range->count)
 		return -EBADMSG;
-	for (uint32_t i = 0; !ret && i < alarms->count; i++)
-		ret = alarm_append(out, in, &alarms->alarm[i], &in->rules[range->first - base + i]);
+	if (range->count &&
+	    (range->first < base || range->first - base + range->count > in->rule_count))
+		return -EBADMSG;
+	for (uint32_t i = 0; !ret && i < alarms->count; i++) {
+		bool manual = i >= range->count;
+
+		if (alarms->alarm[i].manual != manual)
+			return -EBADMSG;
+		ret = alarm_append(out, in, &alarms->alarm[i],
+				   manual ? NULL : &in->rules[range->first - base + i]);
+	}
 	return ret;
 }
 

@@ -8,7 +8,8 @@
 #include "policy/alarm.h"
 #include "policy/policy.h"
 
-#define RIPENS_MS_MAX 100000 /* a third of the time that a source is known */
+#define RIPENS_MS_MAX 100000               /* a third of the time that a source is known */
+#define MANUAL_NS     (10 * NS_PER_SECOND) /* in which whoever turns one on notices a flood */
 #define NO_SHAPE      (RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED)
 
 struct shapes {
@@ -80,8 +81,8 @@ static void guard_add(struct build *b, const struct rule *rule)
 	alarm = policy_alarm_find(b->next, rule->extra->alarm);
 	if (!alarm)
 		return;
-	header->guards |= 1u << ((alarm - b->next->alarms) & (RL_ALARMS_MAX - 1));
-	ms = ripens_ms(alarm->phase[0].for_ns);
+	header->guards |= 1u << (policy_alarm_number(b->next, alarm) & (RL_ALARMS_MAX - 1));
+	ms = ripens_ms(alarm->manual ? MANUAL_NS : alarm->phase[0].for_ns);
 	header->ripens_ms = ms > header->ripens_ms ? ms : header->ripens_ms;
 }
 

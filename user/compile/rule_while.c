@@ -51,6 +51,6 @@ void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 		refuse_missing(b, rule);
 		return;
 	}
-	entry->alarm = (alarm - b->next->alarms) & (RL_ALARMS_MAX - 1);
+	entry->alarm = policy_alarm_number(b->next, alarm) & (RL_ALARMS_MAX - 1);
 	entry->flags |= rule->extra->alarm_not ? RL_RULE_WHILE_NOT : RL_RULE_WHILE;
 }

@@ -28,6 +28,9 @@ int alarm_print(char *buf, size_t size, const struct policy_alarm *alarm,
 {
 	char counts[RULE_TEXT_MAX], on[PHASE_TEXT_MAX], off[PHASE_TEXT_MAX];
 
+	if (alarm->manual)
+		return snprintf(buf, size, "alarm %s manual%s%s", alarm->name,
+				alarm->comment[0] ? " # " : "", alarm->comment);
 	rule_format(counts, &alarm->counts, ctx);
 	phase_print(on, sizeof(on), "over", alarm, 0);
 	phase_print(off, sizeof(off), "under", alarm, 1);
@@ -51,6 +54,18 @@ static struct named named_alarms(const struct policy *policy)
 struct policy_alarm *policy_alarm_find(const struct policy *policy, const char *name)
 {
 	return named_find(named_alarms(policy), name);
+}
+
+uint32_t policy_alarm_number(const struct policy *policy, const struct policy_alarm *alarm)
+{
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < policy->alarm_count; i++) {
+		const struct policy_alarm *other = &policy->alarms[i];
+
+		number += other->manual == alarm->manual ? other < alarm : alarm->manual;
+	}
+	return number;
 }
 
 int policy_alarm_put(struct policy *policy, const struct policy_alarm *alarm)
@@ -77,7 +92,7 @@ bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b)
 {
 	return !strcmp(a->name, b->name) && same_match(&a->counts, &b->counts) &&
 	       !memcmp(a->phase, b->phase, sizeof(a->phase)) && a->unit == b->unit &&
-	       !strcmp(a->comment, b->comment);
+	       a->manual == b->manual && !strcmp(a->comment, b->comment);
 }
 
 size_t policy_alarms_diff(const struct policy *from, const struct policy *to, alarm_diff_fn tell,

@@ -17,6 +17,9 @@ uint32_t alarm_tenths(uint64_t for_ns);
 /* The alarm of that name, or NULL. */
 struct policy_alarm *policy_alarm_find(const struct policy *policy, const char *name);
 
+/* Its number in the kernel, where those that count come first. */
+uint32_t policy_alarm_number(const struct policy *policy, const struct policy_alarm *alarm);
+
 /* Adds it, or replaces that of the same name; keeps the order. 0 or -ENOMEM. */
 int policy_alarm_put(struct policy *policy, const struct policy_alarm *alarm);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A statement `alarm`, and `while` behind a rule: text to model.
+ *   manual    nothing else: `rlctl alarm` turns it on and off
  *   RATE      as in limits; in a tenth of its time, at least one packet of the smallest size
  *   DURATION  100ms to 1d; a tenth of it is at least 100 ms, so the shorter ones have fewer of them
  */
@@ -193,6 +194,19 @@ static int parse_phases(struct parser *p, struct phase phases[2])
 	return rc;
 }
 
+static int parse_manual(struct parser *p, struct policy_alarm *alarm, struct policy_alarm *out)
+{
+	word_next(p);
+	if (p->span.len)
+		return refuse(p, p->span,
+			      "follows the end of an alarm: remove it, for a manual alarm counts "
+			      "nothing");
+	alarm->manual = true;
+	alarm->counts = *p->rule;
+	*out = *alarm;
+	return 0;
+}
+
 int parse_alarm(struct parser *p, struct policy_alarm *out)
 {
 	struct policy_alarm alarm = {0};
@@ -202,10 +216,12 @@ int parse_alarm(struct parser *p, struct policy_alarm *out)
 	p->rule->kind = PREFIX_ANY;
 	p->rule->action = RL_ACTION_COUNT;
 	rc = parse_alarm_name(p, alarm.name);
+	if (!rc && word_is(p, "manual"))
+		return parse_manual(p, &alarm, out);
 	if (!rc)
 		rc = parse_word(p, "when",
-				"when: write for example when udp over 100k/second for 2s until "
-				"under 50k/second for 30s");
+				"when or manual: write for example when udp over 100k/second for "
+				"2s until under 50k/second for 30s");
 	if (!rc)
 		rc = parse_matches(p);
 	if (!rc && refuse_foreign(p, WORD_COUNTED))

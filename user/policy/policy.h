@@ -96,6 +96,7 @@ struct policy_alarm {
 		uint64_t for_ns;
 	} phase[2];   /* to go on: over; to go off: under */
 	uint8_t unit; /* enum rl_unit, of both */
+	bool manual;  /* it counts nothing: `rlctl alarm` turns it on */
 	char comment[RL_COMMENT_MAX + 1];
 	uint32_t line;   /* in the policy, from 1; 0: read from the kernel */
 	uint32_t column; /* of its name in that line */
@@ -109,7 +110,7 @@ struct policy {
 	size_t capacity;
 	struct policy_set *sets;
 	size_t set_count;
-	struct policy_alarm *alarms; /* the number in the kernel is the place in this list */
+	struct policy_alarm *alarms; /* the number in the kernel: policy_alarm_number() */
 	size_t alarm_count;
 };
 

@@ -17,6 +17,10 @@ void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm)
 	double rate = alarm->unit == RL_BITS ? alarm->rate * 8 : alarm->rate;
 	char number[NUMBER_TEXT_MAX];
 
+	if (alarm->manual) {
+		snprintf(buf, size, "manual");
+		return;
+	}
 	number_print(number, (uint64_t)llround(rate));
 	snprintf(buf, size, "%s %s/s", number, names[alarm->unit]);
 }
@@ -53,17 +57,42 @@ void alarm_since_print(char *buf, size_t size, const struct alarm_now *alarm,
 	snprintf(buf, size, "%s (%s)", time, age);
 }
 
+void alarm_end_print(char buf[NUMBER_TEXT_MAX + 4], const struct alarm_now *alarm,
+		     const struct clock_pair *at)
+{
+	uint64_t now_ns = at->monotonic_ns;
+	char left[NUMBER_TEXT_MAX];
+
+	wait_print(left, alarm->ends_ns > now_ns ? alarm->ends_ns - now_ns : 0);
+	snprintf(buf, NUMBER_TEXT_MAX + 4, "in %s", left);
+}
+
+/* Its next change, with a comma in front. */
+static void next_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	char phase[ALARM_PHASE_MAX], end[NUMBER_TEXT_MAX + 4];
+
+	if (!alarm->manual) {
+		alarm_phase_print(phase, alarm, alarm->on);
+		snprintf(buf, size, ", %s %s", alarm->on ? "off under" : "on over", phase);
+		return;
+	}
+	alarm_end_print(end, alarm, at);
+	snprintf(buf, size, "%s%s", alarm->ends_ns ? ", off " : "", alarm->ends_ns ? end : "");
+}
+
 int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
 		     const struct clock_pair *at)
 {
-	char rate[NUMBER_TEXT_MAX + 16], since[2 * NUMBER_TEXT_MAX + 8], phase[ALARM_PHASE_MAX];
+	char rate[NUMBER_TEXT_MAX + 16], since[2 * NUMBER_TEXT_MAX + 8];
+	char next[ALARM_PHASE_MAX + 16];
 
 	alarm_rate_print(rate, sizeof(rate), alarm);
 	alarm_since_print(since, sizeof(since), alarm, at);
-	alarm_phase_print(phase, alarm, alarm->on);
-	return snprintf(buf, size, "%s %s%s%s, %s, %s %s", alarm->name, alarm->on ? "on" : "off",
-			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate,
-			alarm->on ? "off under" : "on over", phase);
+	next_print(next, sizeof(next), alarm, at);
+	return snprintf(buf, size, "%s %s%s%s, %s%s", alarm->name, alarm->on ? "on" : "off",
+			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate, next);
 }
 
 /* The age says of which day the time is. */

@@ -35,7 +35,7 @@ void alarm_change_samples(struct page *page, const struct scraped *scraped)
 
 static bool is_of_unit(const struct page *page, const struct alarm_now *alarm)
 {
-	return (alarm->unit == RL_PACKETS) == (page->metric->field == RL_PACKETS);
+	return !alarm->manual && (alarm->unit == RL_PACKETS) == (page->metric->field == RL_PACKETS);
 }
 
 void alarm_counted_samples(struct page *page, const struct scraped *scraped)

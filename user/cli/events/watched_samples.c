@@ -83,6 +83,8 @@ static double rate_on(const struct alarm_now *alarm)
 /* One that has just gone on is still of interest: its event waits for samples. */
 static bool is_near(const struct alarm_now *alarm, uint64_t now_ns)
 {
+	if (alarm->manual) /* it counts none */
+		return false;
 	if (alarm->on)
 		return now_ns - alarm->since_ns < 2 * EXCERPT_WAIT_NS;
 	return alarm->phase[0].period_ns && alarm->rate * ALARM_PART >= rate_on(alarm);

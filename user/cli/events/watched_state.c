@@ -16,13 +16,31 @@
 
 /* ---- alarms */
 
+#define RATE_TEXT_MAX (NUMBER_TEXT_MAX + 32)
+
+/* The rate of the last tenth, also as text. */
+static void rate_note(struct event *event, const struct alarm_now *alarm, char text[RATE_TEXT_MAX])
+{
+	uint64_t rate = (uint64_t)alarm->rate;
+	bool packets = alarm->unit == RL_PACKETS;
+	char number[NUMBER_TEXT_MAX];
+
+	event->has_rate = true;
+	event->rate_unit = alarm->unit;
+	event->rate.packets = packets ? rate : 0;
+	event->rate.bytes = packets ? 0 : rate;
+	if (packets)
+		number_print(number, rate);
+	else
+		size_print(number, rate);
+	snprintf(text, RATE_TEXT_MAX, ", at %s%s a second", number, packets ? " packets" : "");
+}
+
 /* place: among the alarms of the policy; -1: its packets are not of interest. */
 static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int place)
 {
 	struct pending *pending = watched_event(w, alarm->on ? EVENT_ALARM_ON : EVENT_ALARM_OFF);
-	uint64_t rate = (uint64_t)alarm->rate;
-	bool packets = alarm->unit == RL_PACKETS;
-	char number_text[NUMBER_TEXT_MAX];
+	char rate[RATE_TEXT_MAX] = "";
 	struct event *event;
 
 	if (!pending)
@@ -31,18 +49,12 @@ static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int pla
 	if (alarm->since_ns)
 		event->time_ns = realtime_of(alarm->since_ns);
 	snprintf(event->alarm, sizeof(event->alarm), "%s", alarm->name);
-	event->has_rate = true;
-	event->rate_unit = alarm->unit;
-	event->rate.packets = packets ? rate : 0;
-	event->rate.bytes = packets ? 0 : rate;
-	pending->alarm = place;
-	pending->due_ns = alarm->on ? clock_ns(CLOCK_MONOTONIC) + EXCERPT_WAIT_NS : 0;
-	if (packets)
-		number_print(number_text, rate);
-	else
-		size_print(number_text, rate);
-	event_text_set(event, "alarm %s is %s, at %s%s a second%s%s", alarm->name,
-		       alarm->on ? "on" : "off", number_text, packets ? " packets" : "",
+	if (!alarm->manual) {
+		rate_note(event, alarm, rate);
+		pending->alarm = place;
+		pending->due_ns = alarm->on ? clock_ns(CLOCK_MONOTONIC) + EXCERPT_WAIT_NS : 0;
+	}
+	event_text_set(event, "alarm %s is %s%s%s%s", alarm->name, alarm->on ? "on" : "off", rate,
 		       *alarm->comment ? ": " : "", alarm->comment);
 }
 

@@ -39,6 +39,14 @@ static struct json_object *json_alarm(const struct alarm_now *alarm, const struc
 		json_put_text(object, "since", text);
 	}
 	json_put_number(object, "changes", alarm->changes);
+	if (alarm->manual) {
+		json_put_bool(object, "manual", true);
+		if (alarm->ends_ns) {
+			time_print(text, clock_realtime(at, alarm->ends_ns), false);
+			json_put_text(object, "until", text);
+		}
+		return object;
+	}
 	json_put(object, "counted", json_alarm_amount(alarm, alarm->counted));
 	json_put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)));
 	json_put_phase(object, "over", alarm, 0);
@@ -46,17 +54,33 @@ static struct json_object *json_alarm(const struct alarm_now *alarm, const struc
 	return object;
 }
 
+struct json_object *json_alarms(const struct alarms_now *alarms, const struct clock_pair *at)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (uint32_t i = 0; i < alarms->count; i++)
+		json_append(array, json_alarm(&alarms->alarm[i], at));
+	return array;
+}
+
 void json_put_alarms(struct json_object *object, const struct alarms_now *alarms,
 		     const struct clock_pair *at)
 {
-	struct json_object *array;
+	if (alarms->count)
+		json_put(object, "alarms", json_alarms(alarms, at));
+}
 
-	if (!alarms->count)
-		return;
-	array = json_object_new_array();
-	for (uint32_t i = 0; i < alarms->count; i++)
-		json_append(array, json_alarm(&alarms->alarm[i], at));
-	json_put(object, "alarms", array);
+/* A manual one has no rates, but it may have an end. */
+static void phase_cell(struct table *table, const struct alarm_now *alarm, unsigned int phase,
+		       const struct clock_pair *at)
+{
+	char text[ALARM_PHASE_MAX] = "-";
+
+	if (!alarm->manual)
+		alarm_phase_print(text, alarm, phase);
+	else if (phase && alarm->ends_ns)
+		alarm_end_print(text, alarm, at);
+	table_cell(table, text);
 }
 
 static void alarm_row(struct table *table, const struct alarm_now *alarm,
@@ -70,10 +94,8 @@ static void alarm_row(struct table *table, const struct alarm_now *alarm,
 	table_number(table, alarm->changes);
 	alarm_rate_print(text, sizeof(text), alarm);
 	table_cell(table, text);
-	for (unsigned int phase = 0; phase < 2; phase++) {
-		alarm_phase_print(text, alarm, phase);
-		table_cell(table, text);
-	}
+	for (unsigned int phase = 0; phase < 2; phase++)
+		phase_cell(table, alarm, phase, at);
 	table_cell(table, alarm->name);
 }
 

@@ -11,7 +11,10 @@
 /* An amount of what the alarm counts: {"packets"} or {"bytes"}. */
 struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount);
 
-/* Adds the array "alarms", if the policy has one. `at`: when they were read. */
+/* All of them as an array. `at`: when they were read. */
+struct json_object *json_alarms(const struct alarms_now *alarms, const struct clock_pair *at);
+
+/* Adds the array "alarms", if the policy has one. */
 void json_put_alarms(struct json_object *object, const struct alarms_now *alarms,
 		     const struct clock_pair *at);
 

@@ -210,8 +210,9 @@ void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
 		json_put(record.object, "hook", text(hook_name(instance->info.hook)));
 	}
 	put(&record, STAYS, "alarm", text(alarm->name), " %s", shown);
-	put(&record, STAYS, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)),
-	    ", %s", rate);
+	if (!alarm->manual)
+		put(&record, STAYS, "rate",
+		    json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)), ", %s", rate);
 	record_end(&record);
 	free(shown);
 }

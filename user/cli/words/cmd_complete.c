@@ -212,17 +212,28 @@ static bool alarm_follows(const struct completion *c)
 }
 
 /* The alarms of the policy in force, of which any word may be the name. */
-static void offer_alarms(struct completion *c)
+static void alarm_names_offer(struct completion *c, bool manual)
 {
 	struct session session;
 
-	if (!strcmp(c->command.words[c->command.word_count - 1], "while"))
-		offer(c, "not", NULL);
 	if (session_read(&c->command, &session))
 		return;
 	for (size_t i = 0; i < session.policy.alarm_count; i++)
-		offer(c, session.policy.alarms[i].name, NULL);
+		if (session.policy.alarms[i].manual || !manual)
+			offer(c, session.policy.alarms[i].name, NULL);
 	session_close(&session);
+}
+
+static void offer_alarms(struct completion *c)
+{
+	if (!strcmp(c->command.words[c->command.word_count - 1], "while"))
+		offer(c, "not", NULL);
+	alarm_names_offer(c, false);
+}
+
+static void offer_manual(struct completion *c)
+{
+	alarm_names_offer(c, true);
 }
 
 /* Words that the parser accepts next. */
@@ -287,6 +298,7 @@ static const struct kind {
 	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
 	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
 	{"SET", offer_sets},          {"USER", offer_users}, {"PROGRAM", offer_files},
+	{"ALARM", offer_manual},
 };
 
 /* "xdp|ingress|egress" word by word, "FILE|-" and "[DEV]" by the name in them. */

@@ -90,6 +90,25 @@ const struct verb all_verbs[] = {
 		.takes = true,
 	},
 	{
+		VERB("alarm on", "ALARM [for DURATION]",
+		     "Turn a manual alarm on; without a time until alarm off", cmd_alarm_on),
+		WORDS(1, 3),
+		EACH_INSTANCE,
+		.needs = PRIVILEGE_BIT(BPF),
+	},
+	{
+		VERB("alarm off", "ALARM", "Turn a manual alarm off", cmd_alarm_off),
+		WORDS(1, 1),
+		EACH_INSTANCE,
+		.needs = PRIVILEGE_BIT(BPF),
+		.takes = true,
+	},
+	{
+		VERB("alarm list", "", "List the alarms of the policy, and which are on",
+		     cmd_alarm_list),
+		EACH_INSTANCE,
+	},
+	{
 		VERB("rule add", "PREFIX [MATCH] ACTION",
 		     "Add a rule, or replace the one with the same prefix and match", cmd_rule_add),
 		WORDS(1, -1),

@@ -287,6 +287,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->has_accounts = info->program_uses & RL_USE_ACCOUNTS;
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
+	skel->rodata->has_alarms = info->program_uses & RL_USE_ANY_ALARMS;
 	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
 	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
 	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;

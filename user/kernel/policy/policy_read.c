@@ -92,7 +92,7 @@ int extras_read(const struct instance *instance, struct compiled *out)
 {
 	int fd, ret;
 
-	if (!(out->header.uses & (RL_USE_EXTRAS | RL_USE_ALARMS)))
+	if (!(out->header.uses & (RL_USE_EXTRAS | RL_USE_ANY_ALARMS)))
 		return 0;
 	fd = inner_open(instance, instance->fd.extras, out->header.half);
 	if (fd == -ENOENT)

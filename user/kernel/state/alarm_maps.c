@@ -59,7 +59,7 @@ int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms
 
 int alarms_get(const struct instance *instance, struct compiled *out)
 {
-	if (!(out->header.uses & RL_USE_ALARMS))
+	if (!(out->header.uses & RL_USE_ANY_ALARMS))
 		return 0;
 	out->alarms = calloc(1, sizeof(*out->alarms));
 	return out->alarms ? alarms_copy(instance, out->header.half, out->alarms) : -ENOMEM;
@@ -125,7 +125,7 @@ int alarms_write(const struct instance *instance, const struct compiled *compile
 			   alarm_counts_size(&instance->info), BPF_F_MMAPABLE);
 	return ret ? ret
 		   : element_make(instance, instance->fd.alarms, half, "rlctl_alarms",
-				  sizeof(*compiled->alarms), 0);
+				  sizeof(*compiled->alarms), BPF_F_MMAPABLE);
 }
 
 static bool goes_on(const struct compiled *compiled)
@@ -154,6 +154,8 @@ static int states_carry(const struct instance *instance, const struct compiled *
 		if (!from || from > in_force->count)
 			continue;
 		next->alarm[i].state = in_force->alarm[from - 1].state;
+		if (next->alarm[i].manual) /* how long it was turned on for */
+			next->alarm[i].phase[1] = in_force->alarm[from - 1].phase[1];
 		next->on |= (next->alarm[i].state.on & 1) << i;
 		counts->count[i] = sums[from - 1];
 	}

@@ -32,6 +32,14 @@ static double rate_of(const struct rl_alarm *alarm)
 	return (double)s->last * NS_PER_SECOND / (double)phase->tenth_ns;
 }
 
+/* When a manual alarm goes off by itself; 0: it does not. */
+static uint64_t end_of(const struct rl_alarm *alarm)
+{
+	bool ends = alarm->state.on && alarm->phase[1].tenth_ns != RL_ALARM_NEVER;
+
+	return ends ? alarm_next(&alarm->state, alarm) : 0;
+}
+
 /* The state of an alarm that no packet has met since attach begins with the first. */
 static void alarm_tell(struct rl_alarm *alarm, uint64_t now_ns, uint64_t counted,
 		       struct alarm_now *out)
@@ -44,6 +52,8 @@ static void alarm_tell(struct rl_alarm *alarm, uint64_t now_ns, uint64_t counted
 		.changes = alarm->state.changes,
 		.counted = counted,
 		.rate = rate_of(alarm),
+		.manual = alarm->manual,
+		.ends_ns = alarm->manual ? end_of(alarm) : 0,
 		.unit = alarm->unit,
 		.phase = {alarm->phase[0], alarm->phase[1]},
 	};

@@ -16,6 +16,8 @@ struct alarm_now {
 	uint64_t changes;  /* times that it went on or off since it was defined */
 	uint64_t counted;  /* packets or bytes since the policy was written */
 	double rate;       /* of the last tenth that has ended: packets or bytes a second */
+	bool manual;       /* it counts nothing: of the following, nothing is said */
+	uint64_t ends_ns;  /* CLOCK_MONOTONIC at which it goes off by itself; 0: it does not */
 	uint8_t unit;      /* enum rl_unit, as written; RL_BITS: counted and rate are bytes */
 	struct rl_alarm_phase phase[2]; /* to go on, to go off */
 	char comment[RL_COMMENT_MAX + 1];
@@ -23,7 +25,7 @@ struct alarm_now {
 
 struct alarms_now {
 	uint32_t count;                        /* 0: the policy has none */
-	struct alarm_now alarm[RL_ALARMS_MAX]; /* by name */
+	struct alarm_now alarm[RL_ALARMS_MAX]; /* in the order of struct rl_alarms */
 };
 
 /* The alarms of the policy in force at this moment, also where no packet came that would have moved

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl alarm: the alarms of a policy, and those that are turned on from outside. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hint.h"
+#include "base/message.h"
+#include "base/units.h"
+#include "cli/cmd.h"
+#include "cli/output/alarms_output.h"
+#include "cli/output/output.h"
+#include "cli/output/stats_output.h"
+#include "kernel/instance/open.h"
+#include "kernel/state/alarm_pull.h"
+#include "kernel/state/alarms.h"
+
+#define ON_MIN_NS (100 * NS_PER_MS) /* many ticks: each CPU looks once in one */
+#define ON_MAX_NS (365 * NS_PER_DAY)
+
+/* ---- list */
+
+static int alarms_get_all(const struct instance *instance, struct alarms_now *out,
+			  struct clock_pair *at)
+{
+	int ret;
+
+	*at = clock_pair();
+	ret = alarms_read(instance, out);
+	return ret ? fail("%s: reading the alarms failed: %s", instance->device, strerror(-ret))
+		   : 0;
+}
+
+static void alarms_show(const struct command *command, const struct instance *instance,
+			const struct alarms_now *alarms, const struct clock_pair *at)
+{
+	struct json_object *document;
+
+	if (output_json) {
+		document = json_instance(instance);
+		json_put(document, "alarms", json_alarms(alarms, at));
+		document_print(command, document);
+	} else if (alarms->count) {
+		alarms_print(alarms, at);
+	} else {
+		note("%s: the policy has no alarm: man rlctl-policy says how to write one",
+		     instance->device);
+	}
+}
+
+static int alarms_list(const struct command *command, void *arg)
+{
+	struct alarms_now alarms;
+	struct clock_pair at;
+	struct instance instance;
+	int rc = instance_open(&command->target, false, &instance);
+
+	(void)arg;
+	if (rc)
+		return rc;
+	rc = alarms_get_all(&instance, &alarms, &at);
+	if (!rc)
+		alarms_show(command, &instance, &alarms, &at);
+	instance_close(&instance);
+	return rc;
+}
+
+int cmd_alarm_list(const struct command *command)
+{
+	return targets_read(command, alarms_list, NULL);
+}
+
+/* ---- on, off */
+
+#define NAMES_MAX (RL_ALARMS_MAX * (RL_ALARM_NAME_MAX + 2) + 1)
+
+/* "flood, overload": the manual ones. "": there is none. */
+static void names_print(char out[NAMES_MAX], const struct alarms_now *alarms, struct hint *hint)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		if (!alarms->alarm[i].manual)
+			continue;
+		hint_offer(hint, alarms->alarm[i].name);
+		used += (size_t)snprintf(out + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+					 alarms->alarm[i].name);
+	}
+}
+
+/* Is there a manual alarm of that name? Reports. */
+static int name_check(const char *device, const struct alarms_now *alarms, const char *name)
+{
+	struct hint hint = {.word = name};
+	const struct alarm_now *found = NULL;
+	char names[NAMES_MAX];
+
+	for (uint32_t i = 0; i < alarms->count; i++)
+		if (!strcmp(alarms->alarm[i].name, name))
+			found = &alarms->alarm[i];
+	if (found && found->manual)
+		return 0;
+	names_print(names, alarms, &hint);
+	if (found)
+		return fail("%s: alarm %s is not manual: measured alarms go on and off by "
+			    "themselves; the manual ones are: %s",
+			    device, name, *names ? names : "none");
+	if (hint.best)
+		return fail("%s: unknown alarm '%s' (did you mean %s?)", device, name, hint.best);
+	if (*names)
+		return fail("%s: unknown alarm '%s': the manual ones are: %s", device, name, names);
+	return fail("%s: unknown alarm '%s': the policy has no manual alarm: apply one with a line "
+		    "\"alarm NAME manual\" first",
+		    device, name);
+}
+
+static void turned_note(const struct instance *instance, const struct alarm_pull *pull, bool was_on,
+			const char *duration)
+{
+	if (!pull->on)
+		note("%s: alarm %s is off%s", instance->device, pull->name,
+		     was_on ? "" : ", as it was before");
+	else if (pull->for_ns)
+		note("%s: alarm %s is on for %s", instance->device, pull->name, duration);
+	else
+		note("%s: alarm %s is on, until `rlctl alarm off %s`", instance->device, pull->name,
+		     pull->name);
+}
+
+struct turn {
+	struct alarm_pull pull;
+	const char *duration;
+};
+
+static int turn_one(const struct command *command, const struct turn *turn,
+		    const struct instance *instance)
+{
+	struct alarms_now alarms;
+	struct clock_pair at;
+	bool was_on;
+	int ret, rc = alarms_get_all(instance, &alarms, &at);
+
+	if (!rc)
+		rc = name_check(instance->device, &alarms, turn->pull.name);
+	if (rc || command->phase == PHASE_CHECK)
+		return rc;
+	ret = alarm_pull(instance, &turn->pull, &was_on);
+	if (ret)
+		return fail("%s: turning alarm %s %s failed: %s", instance->device, turn->pull.name,
+			    turn->pull.on ? "on" : "off", strerror(-ret));
+	if (!output_json) {
+		turned_note(instance, &turn->pull, was_on, turn->duration);
+		return 0;
+	}
+	rc = alarms_get_all(instance, &alarms, &at);
+	if (!rc)
+		alarms_show(command, instance, &alarms, &at);
+	return rc;
+}
+
+static int turn_run(const struct command *command, void *arg)
+{
+	struct instance instance;
+	int rc = instance_open(&command->target, true, &instance);
+
+	if (rc)
+		return rc;
+	rc = turn_one(command, arg, &instance);
+	instance_close(&instance);
+	return rc;
+}
+
+/* The words after the name: none, or "for DURATION". 0 or EXIT_USAGE. */
+static int duration_get(const struct command *command, struct turn *turn)
+{
+	const char *verb = command->verb->name, *name = command->words[0];
+	uint64_t ns = 0;
+
+	if (command->word_count == 1)
+		return 0;
+	if (strcmp(command->words[1], "for") != 0)
+		return wrong("%s: unexpected argument '%s': `rlctl %s %s for 30s`", verb,
+			     command->words[1], verb, name);
+	if (command->word_count == 2)
+		return wrong("%s: missing duration after 'for': write for example `for 30s`", verb);
+	turn->duration = command->words[2];
+	if (duration_parse(turn->duration, &ns))
+		return wrong("%s: invalid time '%s': use for example 10s, 30s or 5m", verb,
+			     turn->duration);
+	if (ns < ON_MIN_NS)
+		return wrong("%s: '%s' is too short: write 100ms or longer", verb, turn->duration);
+	if (ns > ON_MAX_NS)
+		return wrong("%s: '%s' is too long: write 365d or less, or leave it out: the alarm "
+			     "is on until `rlctl alarm off %s` then",
+			     verb, turn->duration, name);
+	turn->pull.for_ns = ns;
+	return 0;
+}
+
+int cmd_alarm_on(const struct command *command)
+{
+	struct turn turn = {.pull = {.name = command->words[0], .on = true}};
+	int rc = duration_get(command, &turn);
+
+	return rc ? rc : targets_change(command, turn_run, &turn);
+}
+
+int cmd_alarm_off(const struct command *command)
+{
+	struct turn turn = {.pull = {.name = command->words[0]}};
+
+	return targets_change(command, turn_run, &turn);
+}
