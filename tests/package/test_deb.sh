@@ -35,7 +35,7 @@ test_install() {
 test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service 'rlctl-auto@veth\x2a.service' \
 		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
-		rlctl-events@veth0.service rlctl-events.service rlctl-sets.timer rlctl-boot.service
+		rlctl-events@veth0.service rlctl-overload@overload.service rlctl-events.service rlctl-sets.timer rlctl-boot.service
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -48,6 +48,7 @@ test_security() {
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-sets.service &&
 		in_root systemd-analyze security --offline=true --threshold=24 rlctl-events@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=23 rlctl-overload@overload.service &&
 		in_root systemd-analyze security --offline=true --threshold=21 rlctl-events.service
 }
 
