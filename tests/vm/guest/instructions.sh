@@ -135,6 +135,8 @@ attach 'pass-prefixes IPv4' "$(prefixes "$PASS")"
 attach unmatched ''
 alone 'pass-dest-dport IPv4 IPv6' "rule any $PASS per dest+dport"
 alone 'drop-dest-dport IPv4 IPv6' "rule any $DROP per dest+dport"
+alone 'pass-account IPv4 IPv6' "rule any $PASS per account 17"
+alone 'drop-account IPv4 IPv6' "rule any $DROP per account 17"
 alone 'pass-flow IPv4 IPv6' "rule any $PASS per flow"
 # One match each: what the packet costs more than in the first of these, or with `udp` or `tcp` alone.
 alone 'match-none IPv4 TCP ICMPv6' 'rule any deny'
