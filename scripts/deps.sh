@@ -97,6 +97,7 @@ xdp-filter         test   xdp-tools         xdp-tools
 nft                test   nftables          nftables
 iptables           test   iptables          iptables-nft
 ipset              test   ipset             ipset
+podman             test   podman            podman
 debootstrap        test   debootstrap       debootstrap
 redis-server       test   redis-server      redis
 redis-cli          test   redis-tools       redis

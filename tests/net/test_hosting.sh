@@ -25,6 +25,10 @@ host() {
 	typed_place && ip -n "$(ns B)" link add docker0 type bridge && ip -n "$(ns B)" link set docker0 up &&
 		ip -n "$(ns B)" addr add 172.17.0.1/24 dev docker0 && container C 2 && container D 3 &&
 		tap tap101i0 1 && tap tap102i0 2 && in_ns B sysctl -qw net.ipv4.ip_forward=1 || return
+	ip -n "$(ns B)" link add eth1 type veth peer name customers && ip -n "$(ns B)" link set eth1 up &&
+		ip -n "$(ns B)" link set customers up && ip -n "$(ns B)" addr add 192.0.2.1/28 dev eth1 || return
+	section "$PAGE" 'Customers behind one device' | grep -E '^(name|17|miller),' >"$TMP/tree/customers.csv" &&
+		"$TOP/scripts/tenants" --down "$TMP/tree/customers.csv" >"$TMP/tree/customers.policy" || return
 	printf 'rule any limit 100/second burst 100\n' >"$TMP/tree/docker0.policy"
 	section "$PAGE" 'One limit for each machine' | grep '^rule ' >"$TMP/tree/tap.policy"
 }
@@ -58,6 +62,7 @@ commands() {
 		t "$line" try "$line"
 		case "$line" in
 		*"attach 'tap*'"*) t 'each tap by itself' test_taps ;;
+		*'source show'*) t 'a table of customers' test_customers ;;
 		*'attach docker0'*) t 'each container by itself' test_containers ;;
 		esac
 	done < <(blocks <"$PAGE"; grep '^sudo systemctl' "$PAGE")
@@ -74,6 +79,10 @@ test_taps() {
 # Answers of the host to one, which sends too much.
 test_containers() {
 	between "$(pings C 172.17.0.1 1000)" 100 900 && is "$(pings D 172.17.0.1 40)" 40
+}
+
+test_customers() {
+	is "$(rl B show eth1 --hook egress | wc -l)" 4 && has '# miller' rl B show eth1 --hook egress
 }
 
 host || exit 1
