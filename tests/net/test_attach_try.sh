@@ -140,7 +140,119 @@ test_guard() {
 		"$RLCTL" attach veth-B --policy "$TMP/other" --try 1s && is_off
 }
 
-veth_pair A B && echo "$POLICY" >"$TMP/policy" && BEFORE=$(state_of) || exit 1
+# ---- several devices: one trial
+
+SMALL='--sources 1024 --prefixes 1024 --bans 1024'
+
+attached_are() { is "$(rl B status -j | json 'map(.device) | join(",")')" "$1"; }
+all_off() { attached_are '' && is_off; }
+
+# many_try TIME ARG…: to all va vb vc, in the background.
+many_try() {
+	: >"$TMP/bg"
+	# shellcheck disable=SC2086 # options
+	bg "$RLCTL" -n "$(ns B)" attach 'v[abc]' $SMALL --policy "$TMP/policy" --try "$@" && TRIAL=$BG_PID || return
+	eventually 20 grep -q 'the limiters of 3 devices are on trial' "$TMP/bg" && WATCHER=$(pgrep -P "$TRIAL") &&
+		attached_are 'va,vb,vc'
+}
+
+test_many_confirm() { # [-i DEVICES]
+	many_try 60s && rl B confirm "$@" && ended 0 && grep -q 'the limiters of 3 devices are confirmed' "$TMP/bg" &&
+		attached_are 'va,vb,vc' && rl B rule add -i va 192.0.2.9 deny && rl B detach 'v[abc]' && all_off
+}
+
+test_many_time_over() { # the time begins when all are attached
+	# shellcheck disable=SC2086 # options
+	has 'not confirmed in time: the limiters of 3 devices were detached' expect_status 1 \
+		rl B attach va,vb,vc $SMALL --try 1s && all_off
+}
+
+# One that is confirmed stays, and the others are undone.
+test_many_some() {
+	many_try 60s && has 'or -i all for all' expect_status 1 rl B confirm && rl B confirm -i vb &&
+		kill -TERM "$TRIAL" && ended 1 && attached_are vb && rl B detach vb && all_off
+}
+
+test_many_killed() { # PROCESS
+	many_try 60s && kill -KILL "${!1}" && eventually 5 all_off && expect_status "$2" wait "$TRIAL"
+}
+
+test_many_both_killed() {
+	many_try 60s && kill -KILL "$WATCHER" "$TRIAL" && expect_status 137 wait "$TRIAL" && attached_are 'va,vb,vc' &&
+		has 'nothing is on trial' expect_status 1 rl B confirm -i all && rl B detach 'v[abc]' && all_off
+}
+
+# While they are attached: what is attached by then is detached. The first is held up in the middle of the
+# trial's start, the rest has not begun.
+test_many_killed_early() {
+	# shellcheck disable=SC2086 # options
+	bg strace -qq -f -o "$TMP/strace" -e trace=sendmsg -e inject=sendmsg:delay_exit=60s:when=2 \
+		"$RLCTL" -n "$(ns B)" attach 'v[abc]' $SMALL --try 60s
+	eventually 5 is_watched && eventually 5 test -e "$(ns_pins B)/va-xdp/trial/state" &&
+		kill -KILL "$TRIAL" "$BG_PID" && eventually 10 gone "$WATCHER" && eventually 5 nothing_on && pins_stale_only
+}
+nothing_on() { is "$(xdp_program B va)$(xdp_program B vb)$(xdp_program B vc)" ''; }
+pins_stale_only() { # shellcheck disable=SC2086 # options
+	rl B attach 'v[abc]' $SMALL && rl B detach 'v[abc]' && all_off
+}
+
+# A device that vanishes, and one that is detached, disturb none of the others.
+test_many_vanished() {
+	many_try 60s && ip -n "$(ns B)" link del va && rl B detach vb && rl B confirm -i 'v[abc]' && ended 0 &&
+		attached_are vc && rl B detach vc && devices_new va && all_off
+}
+
+# One that cannot be attached: none is.
+test_many_none() {
+	# shellcheck disable=SC2086 # options
+	rl B attach vb --hook egress $SMALL && has 'nothing stays attached' expect_status 1 \
+		rl B attach va,vb,vc --hook egress $SMALL --try 60s && attached_are vb && rl B detach vb &&
+		expect_status 1 pgrep -f "^$RLCTL -n $(ns B) attach va" && all_off
+}
+
+test_many_words() {
+	has 'exclude each other' expect_status 2 rl B attach all --try 5s --follow &&
+		has 'rlctl apply -i' expect_status 2 rl B attach all --try 5s --or-apply && all_off
+}
+
+# ---- apply -i 'v*' --try
+
+many_show() { is "$(rl B show va)$(rl B show vb)$(rl B show vc)" "$1$1$1"; }
+
+apply_many_try() {
+	: >"$TMP/bg"
+	echo 'rule 192.0.2.2 deny' >"$TMP/other"
+	bg "$RLCTL" -n "$(ns B)" apply -i 'v[abc]' "$TMP/other" --try "$1" && TRIAL=$BG_PID || return
+	eventually 20 grep -q 'the policies of 3 devices are on trial' "$TMP/bg" && WATCHER=$(pgrep -P "$TRIAL") &&
+		many_show 'rule 192.0.2.2 deny'
+}
+
+test_apply_many() {
+	# shellcheck disable=SC2086 # options
+	rl B attach 'v[abc]' $SMALL --policy "$TMP/policy" && apply_many_try 60s && kill -TERM "$TRIAL" && ended 1 &&
+		many_show "$POLICY" && grep -q 'previous policies are in force again' "$TMP/bg" || return
+	apply_many_try 1s && expect_status 1 wait "$TRIAL" && many_show "$POLICY" || return
+	apply_many_try 60s && kill -KILL "$TRIAL" && eventually 5 many_show "$POLICY" && expect_status 137 wait "$TRIAL" &&
+		eventually 5 gone "$WATCHER" || return
+	apply_many_try 60s && ip -n "$(ns B)" link del va && rl B confirm -i 'v*' && ended 0 &&
+		is "$(rl B show vb)$(rl B show vc)" 'rule 192.0.2.2 denyrule 192.0.2.2 deny' && rl B rule add -i vb 192.0.2.9 deny &&
+		rl B detach vb,vc && rl B attach vb && rl B detach vb && devices_new va && all_off # an attach clears what va left
+}
+
+# One has a trial already, or no room: no policy changes.
+test_apply_many_none() {
+	local status=0
+	seq -f 'rule 10.1.%.0f.1 deny' 0 200 >"$TMP/large"
+	# shellcheck disable=SC2086 # options
+	rl B attach va,vb $SMALL --policy "$TMP/policy" && rl B attach vc --prefixes 100 --policy "$TMP/policy" || return
+	has 'refused: nothing was changed on any device' expect_status 1 rl B apply -i 'v[abc]' "$TMP/large" --try 60s &&
+		many_show "$POLICY" || status=1
+	bg "$RLCTL" -n "$(ns B)" apply -i vb "$TMP/policy" --try 60s && eventually 5 test -e "$(ns_pins B)/vb-xdp/trial/state" &&
+		has 'a policy is on trial' expect_status 1 rl B apply -i 'v[abc]' "$TMP/policy" --try 60s && rl B confirm -i vb &&
+		rl B rule add -i va 192.0.2.9 deny && wait "$BG_PID" && rl B detach 'v[abc]' && all_off && return "$status"
+}
+
+veth_pair A B && echo "$POLICY" >"$TMP/policy" && devices_new va vb vc && BEFORE=$(state_of) || exit 1
 for hook in xdp ingress egress; do
 	t "confirmed, $hook" test_confirm "$hook"
 done
@@ -161,3 +273,16 @@ t 'words' test_words
 t '--or-apply' test_or_apply
 t 'without CAP_SYS_ADMIN' test_privilege
 t 'the guard' test_guard
+t 'several devices, confirmed by a pattern' test_many_confirm -i 'v*'
+t 'by all' test_many_confirm all
+t 'by a list' test_many_confirm -i va,vb,vc
+t 'several, not confirmed in time' test_many_time_over
+t 'one of several is confirmed' test_many_some
+t 'several, killed' test_many_killed TRIAL 137
+t 'several, both are killed' test_many_both_killed
+t 'several, killed while they are attached' test_many_killed_early
+t 'one of several goes, one is detached' test_many_vanished
+t 'one of several cannot be attached' test_many_none
+t 'several, words' test_many_words
+t 'apply to several' test_apply_many
+t 'apply to several, where one refuses' test_apply_many_none

@@ -71,7 +71,8 @@ test_change_refused() {
 	ends 1 'vb: refused: nothing was changed on any device' rl B rule del -i va,vb,vc 192.0.2.7 &&
 		ends 2 'vb: refused: nothing was changed on any device' rl B rule add -i 'v*' any limit 10/second over mark 7 &&
 		ends 1 'vb: refused: nothing' rl B apply -i 'v*' - <<<'rule any limit 10/second over mark 7' &&
-		ends 2 '--try takes only one device' rl B apply --try 1m -i 'v*' - <<<'rule any deny' &&
+		ends 1 'vb: refused: nothing' rl B apply --try 1m -i 'vb,va' - <<<'rule any limit 10/second over mark 7' &&
+		ends 2 '--try takes only one device' rl B undo --try 1m -i 'v*' &&
 		is "$(policies)" "$before"
 }
 
@@ -143,8 +144,7 @@ test_nothing_matches() {
 test_only_one() {
 	local words
 	for words in all 'v*' va,vb; do
-		ends 1 "no such device: $words (this takes only one device" rl B monitor -i "$words" &&
-			ends 1 "no such device: $words (this takes only one device" rl B confirm -i "$words" || return
+		ends 1 "no such device: $words (this takes only one device" rl B monitor -i "$words" || return
 	done
 	ends 2 "monitor: takes only one device, not 'va,vb,vc,free,lo,va'" rl B monitor -i va,vb,vc,free,lo,va
 }

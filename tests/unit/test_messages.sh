@@ -198,13 +198,13 @@ if capable true 2>/dev/null; then
 1 doctor nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 1 attach 'nosuch*' => nosuch*: no device matches: \`ip link\` lists the devices
 1 attach nosuch0,nosuch1 => no such device: nosuch0 (\`ip link\` lists the devices)
-2 attach 'v*' --try 1m => attach: --try takes only one device, not 'v*': try the policy on one of them, then attach the others without --try
+2 attach 'v*' --try 1m --or-apply --policy p => attach: with several devices --try and --or-apply exclude each other: leave --or-apply out, and use \`rlctl apply -i 'v*' --try\` for those that are attached
 2 attach 'v*' --or-apply --policy p --last f => attach: --last takes only one device, not 'v*': leave it out
 2 attach nosuch0 --hook xdp --direction to => --direction and --hook exclude each other: leave one out
 2 show --direction out => invalid --direction 'out': use from|to
-2 attach nosuch0 --follow --try 1m => attach: --follow and --try exclude each other: leave one out
+2 attach nosuch0 --follow --try 1m => attach: --follow and --try exclude each other, for a device that comes later would have no trial: leave one out
 2 attach 'v*' --follow --replace => attach: --follow and --replace exclude each other: leave one out
-2 confirm -i veth0,veth1,veth2 => confirm: takes only one device, not 'veth0,veth1,veth2': \`ip link\` lists them
+2 monitor -i veth0,veth1,veth2 => monitor: takes only one device, not 'veth0,veth1,veth2': \`ip link\` lists them
 1 attach nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 END
 else

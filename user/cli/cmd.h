@@ -254,16 +254,6 @@ void policies_diff_print(const struct command *command, const struct instance *i
 /* The time of --try, 0 if not given. Returns 0 or EXIT_USAGE. */
 int try_get(const struct command *command, uint64_t *out_ns);
 
-/* Puts `next` in force on the target's instance, which is open for writing, and restores the
- * previous policy, which *former receives, unless confirmed in time. Releases the writers' lock.
- * 0: confirmed. */
-int policy_try(const struct target *target, struct instance *instance, struct policy *next,
-	       const struct policy_source *file, uint64_t duration_ns, struct policy *former);
-
-/* Like instance_attach, and detaches unless confirmed in time. 0: confirmed. */
-int limiter_try(const struct target *target, const struct attach_options *options,
-		struct policy *policy, const struct policy_context *text, uint64_t duration_ns);
-
 int cmd_fleet_join(const struct command *command);
 int cmd_fleet_status(const struct command *command);
 int cmd_fleet_leave(const struct command *command);

@@ -12,6 +12,7 @@
 #include "cli/attach/plan.h"
 #include "cli/cmd.h"
 #include "cli/policy/save_file.h"
+#include "cli/policy/try.h"
 #include "kernel/attach/attach.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
@@ -120,12 +121,22 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 			unsigned int hooks, const struct policy_file *file)
 {
 	struct plan plans[HOOKS] = {0};
+	struct trials trials = TRIALS_NONE;
+	uint64_t try_ns;
 	int rc = plans_make(command, options, hooks, file, plans);
 
-	if (!rc) {
+	try_get(command, &try_ns); /* checked */
+	if (!rc)
 		plans_warn(plans);
+	if (!rc && try_ns)
+		rc = limiters_try_begin(&trials, try_ns);
+	if (!rc && try_ns)
+		plans_try(plans, &trials);
+	if (!rc)
 		rc = plans_attach(plans);
-	}
+	if (!rc && try_ns)
+		rc = limiters_try(&trials, command->target.device);
+	trials_close(&trials);
 	plans_clear(plans);
 	return rc;
 }
@@ -264,11 +275,15 @@ static int many_check(const struct command *command)
 	if (option_given(command, OPTION_FOLLOW) && option_given(command, OPTION_REPLACE))
 		return wrong("attach: --follow and --replace exclude each other: leave one out");
 	if (option_given(command, OPTION_FOLLOW) && option_given(command, OPTION_TRY))
-		return wrong("attach: --follow and --try exclude each other: leave one out");
-	if (option_given(command, OPTION_TRY))
-		return wrong("attach: --try takes only one device, not '%s': try the policy on one "
-			     "of them, then attach the others without --try",
-			     words);
+		return wrong(
+			"attach: --follow and --try exclude each other, for a device that comes "
+			"later would have no trial: leave one out");
+	if (option_given(command, OPTION_TRY) && option_given(command, OPTION_OR_APPLY))
+		return wrong(
+			"attach: with several devices --try and --or-apply exclude each other: "
+			"leave --or-apply out, and use `rlctl apply -i '%s' --try` for those "
+			"that are attached",
+			words);
 	if (option_given(command, OPTION_LAST))
 		return wrong("attach: --last takes only one device, not '%s': leave it out", words);
 	return 0;
@@ -294,6 +309,25 @@ static int many_apply(const struct command *command, const struct attach_options
 	return rc;
 }
 
+/* On trial, if that is asked for. */
+static int chosen_attach(const struct command *command, const struct attach_options *options,
+			 struct device_choices *choices, const struct policy_file *file, bool keep)
+{
+	struct trials trials = TRIALS_NONE;
+	uint64_t try_ns;
+	int rc = 0;
+
+	try_get(command, &try_ns); /* checked */
+	if (try_ns)
+		rc = limiters_try_begin(&trials, try_ns);
+	if (!rc)
+		rc = devices_attach(command, options, choices, file, keep, try_ns ? &trials : NULL);
+	if (!rc && try_ns)
+		rc = limiters_try(&trials, command->target.device);
+	trials_close(&trials);
+	return rc;
+}
+
 /* With a follower if it goes on with the devices that come. */
 static int many_attach(const struct command *command, const struct attach_options *options,
 		       unsigned int hooks, const struct policy_file *file,
@@ -313,7 +347,7 @@ static int many_attach(const struct command *command, const struct attach_option
 		     command->target.device, choices.attached);
 	if (!rc) {
 		if (choices.count)
-			rc = devices_attach(command, options, &choices, file, follower);
+			rc = chosen_attach(command, options, &choices, file, follower);
 		if (follower)
 			follow_done(follower, &choices);
 	}

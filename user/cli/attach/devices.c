@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cli/attach/plan.h"
 #include "cli/output/output.h"
+#include "cli/policy/try.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
@@ -44,6 +45,7 @@ struct many {
 	struct one *items;
 	size_t count;
 	bool keep;
+	struct trials *trials; /* NULL: no trial */
 	struct heard *heard;
 	size_t heard_count;
 };
@@ -167,6 +169,8 @@ static int any_end(struct many *many)
 	int status;
 	pid_t pid = wait(&status);
 
+	if (many->trials)
+		limiters_gather(many->trials);
 	for (size_t i = 0; i < many->count; i++) {
 		if (many->items[i].pid != pid)
 			continue;
@@ -288,6 +292,8 @@ static int all_plan(const struct command *command, const struct attach_options *
 		item->choice = &choices->items[i];
 		one.target.device = item->choice->name;
 		rc = plans_make(&one, options, item->choice->hooks, file, item->plans);
+		if (many->trials)
+			plans_try(item->plans, many->trials);
 		if (rc && many->keep) {
 			plans_clear(item->plans);
 			memset(item, 0, sizeof(*item));
@@ -313,9 +319,12 @@ static void many_clear(struct many *many)
 }
 
 int devices_attach(const struct command *command, const struct attach_options *options,
-		   struct device_choices *choices, const struct policy_file *file, bool keep)
+		   struct device_choices *choices, const struct policy_file *file, bool keep,
+		   struct trials *trials)
 {
-	struct many many = {.items = calloc(choices->count, sizeof(*many.items)), .keep = keep};
+	struct many many = {.items = calloc(choices->count, sizeof(*many.items)),
+			    .keep = keep,
+			    .trials = trials};
 	int rc;
 
 	if (!many.items)

@@ -9,6 +9,8 @@
 #include "cli/cmd.h"
 #include "kernel/attach/attach.h"
 
+struct trials;
+
 /* One device, and the hooks (bits) to attach to. */
 struct device_choice {
 	char name[IF_NAMESIZE];
@@ -32,9 +34,11 @@ int devices_choose(const struct command *command, unsigned int hooks, struct dev
 void devices_clear(struct device_choices *choices);
 
 /* Attaches to all of them, several at a time, and notes how many and the memory of one. If one
- * fails: to none, or with `keep` to the others. 0, -1, EXIT_USAGE or POLICY_REFUSED. */
+ * fails: to none, or with `keep` to the others. On trial, unless `trials` is NULL. 0, -1,
+ * EXIT_USAGE or POLICY_REFUSED. */
 int devices_attach(const struct command *command, const struct attach_options *options,
-		   struct device_choices *choices, const struct policy_file *file, bool keep);
+		   struct device_choices *choices, const struct policy_file *file, bool keep,
+		   struct trials *trials);
 
 /* attach --follow: attaches to the devices that are selected, and to each that comes. */
 struct follower {

@@ -144,7 +144,8 @@ static void new_attach(struct follower *f)
 	if (!devices_choose(&f->command, f->hooks, &all)) {
 		choices_take(f, &all, &wanted);
 		if (wanted.count)
-			devices_attach(&f->command, f->options, &wanted, path ? &file : NULL, true);
+			devices_attach(&f->command, f->options, &wanted, path ? &file : NULL, true,
+				       NULL);
 		follow_done(f, &wanted);
 	}
 	devices_clear(&all);

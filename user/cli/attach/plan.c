@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "cli/guard/guard.h"
 #include "cli/guard/surroundings.h"
+#include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
 #include "kernel/attach/mode.h"
 #include "kernel/device/device.h"
@@ -22,7 +23,7 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	struct guard guard;
 	int rc;
 
-	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
+	guard_start(&guard, option_given(command, OPTION_TRY) || option_given(command, OPTION_YES));
 	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
 			    &plan->policy, NULL);
 	if (rc == GUARD_ASKS)
@@ -43,8 +44,6 @@ static int plan_make(const struct command *command, const struct attach_options 
 	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
 	out->file = file;
 	out->wanted = true;
-	if (try_get(command, &out->try_ns))
-		return EXIT_USAGE;
 	if (attach_mode_choose(&out->target, &out->options.mode) ||
 	    device_context(&out->target, out->options.by_dest, &out->ctx))
 		return -1;
@@ -59,9 +58,6 @@ static int plan_make(const struct command *command, const struct attach_options 
 
 static int plan_run(struct plan *plan)
 {
-	if (plan->try_ns)
-		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
-				   plan->try_ns);
 	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
 }
 
@@ -93,7 +89,7 @@ static int plan_attach(struct plan *plan)
 				: 0;
 		rc = rc ? rc : plan_run(plan);
 	}
-	if (!rc && plan->policy.set_count && !plan->try_ns)
+	if (!rc && plan->policy.set_count)
 		sets_load_new(&plan->target);
 	if (!rc)
 		attached_note(plan);
@@ -124,6 +120,14 @@ int plans_attach(struct plan plans[HOOKS])
 		return POLICY_REFUSED; /* by the kernel, or it takes no program here */
 	}
 	return 0;
+}
+
+void plans_try(struct plan plans[HOOKS], struct trials *trials)
+{
+	for (int hook = RL_HOOK_XDP; hook < HOOKS; hook++) {
+		plans[hook].options.ready = limiter_try;
+		plans[hook].options.ready_arg = trials;
+	}
 }
 
 void plans_warn(const struct plan plans[HOOKS])

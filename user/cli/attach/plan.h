@@ -9,6 +9,8 @@
 #include "kernel/attach/attach.h"
 #include "policy/policy.h"
 
+struct trials;
+
 /* Why a plan fails: the policy cannot come into force. -1: any other reason. */
 #define POLICY_REFUSED (-2)
 
@@ -20,7 +22,6 @@ struct plan {
 	struct policy_context ctx;
 	const struct policy_file *file; /* NULL: no policy */
 	struct policy policy;
-	uint64_t try_ns; /* 0: no trial */
 	bool wanted;
 };
 
@@ -30,6 +31,9 @@ struct plan {
 int plans_make(const struct command *command, const struct attach_options *options,
 	       unsigned int hooks, const struct policy_file *file, struct plan out[HOOKS]);
 void plans_clear(struct plan plans[HOOKS]);
+
+/* Attaches on trial. */
+void plans_try(struct plan plans[HOOKS], struct trials *trials);
 
 /* Notes the warnings of the policy once, also for several hooks. */
 void plans_warn(const struct plan plans[HOOKS]);

@@ -15,6 +15,7 @@
 #include "cli/guard/surroundings.h"
 #include "cli/output/output.h"
 #include "cli/policy/replaced.h"
+#include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
@@ -126,12 +127,17 @@ static int check_file(const struct target *target, const struct policy_file *fil
 
 struct apply {
 	const struct command *command;
-	const struct target *target;
+	struct target target;
 	const struct policy_file *file;
 	struct guard guard;
 	uint64_t try_ns;      /* 0: no trial */
 	uint64_t drop_ns;     /* of a policy that was kept */
 	struct policy former; /* that was replaced */
+	/* between apply_begin() and apply_end() */
+	struct instance instance;
+	struct policy_context ctx;
+	struct policy policy;
+	bool in_force; /* now, and not on trial */
 };
 
 static int policy_guard(struct apply *apply, const struct instance *instance,
@@ -155,18 +161,23 @@ static int policy_guard(struct apply *apply, const struct instance *instance,
 	return rc;
 }
 
-static int policy_put_in_force(struct apply *apply, struct instance *instance,
-			       struct policy *policy)
+static int policy_put_in_force(struct apply *apply)
 {
-	if (apply->command->phase == PHASE_CHECK) {
-		int rc = trial_refuse(instance);
+	const struct policy_source *source = &apply->file->source;
+	struct policy_try one = {.target = &apply->target,
+				 .instance = &apply->instance,
+				 .next = &apply->policy,
+				 .former = &apply->former};
 
-		return rc ? rc : instance_policy_check(instance, policy, &apply->file->source);
+	if (apply->command->phase == PHASE_CHECK) {
+		int rc = trial_refuse(&apply->instance);
+
+		return rc ? rc : instance_policy_check(&apply->instance, &apply->policy, source);
 	}
 	if (apply->try_ns)
-		return policy_try(apply->target, instance, policy, &apply->file->source,
-				  apply->try_ns, &apply->former);
-	return instance_policy_write(instance, policy, true, &apply->file->source, &apply->former);
+		return policies_try(&one, 1, source, apply->try_ns, apply->instance.device);
+	return instance_policy_write(&apply->instance, &apply->policy, true, source,
+				     &apply->former);
 }
 
 /* The time that is left of a rule passes by itself: the same file, applied again, replaces nothing.
@@ -261,85 +272,191 @@ static void former_keep(const struct apply *apply, const struct instance *instan
 		close(lock);
 }
 
-/* 0, below 0, or GUARD_ASKS. */
-static int apply_file(struct apply *apply, struct policy *policy)
+/* Opens the instance for writing and checks what is to come into force there. 0, below 0, or
+ * GUARD_ASKS. */
+static int apply_begin(struct apply *apply)
 {
-	struct policy_context ctx;
-	struct instance instance;
-	int rc = instance_open(apply->target, true, &instance);
+	struct instance *instance = &apply->instance;
+	int rc = instance_open(&apply->target, true, instance);
 
 	if (rc)
 		return rc;
-	policy_clear(policy);
-	instance_context(&instance, &ctx);
-	rc = policy_file_parse(apply->file, &ctx, policy);
+	policy_clear(&apply->policy);
+	instance_context(instance, &apply->ctx);
+	rc = policy_file_parse(apply->file, &apply->ctx, &apply->policy);
 	if (!rc)
-		rc = policy_guard(apply, &instance, policy, &ctx);
+		rc = policy_guard(apply, instance, &apply->policy, &apply->ctx);
 	if (!rc)
-		policy_warnings_note(&apply->file->source, policy, &ctx);
-	if (!rc)
-		rc = policy_put_in_force(apply, &instance, policy);
-	if (!rc && apply->command->phase != PHASE_CHECK &&
-	    policies_differ(&apply->former, policy)) {
-		former_keep(apply, &instance, &ctx);
-		counting_note(apply, &instance, policy, &ctx);
-	}
-	if (!rc && apply->command->phase != PHASE_CHECK)
-		surroundings_note(instance.device, &instance.info, policy);
-	instance_close(&instance);
-	if (!rc && policy->set_count && apply->command->phase != PHASE_CHECK && !apply->try_ns)
-		sets_load_new(apply->target);
+		policy_warnings_note(&apply->file->source, &apply->policy, &apply->ctx);
+	if (rc)
+		instance_close(instance);
 	return rc;
 }
 
-static int apply_guarded(struct apply *apply, struct policy *policy)
+static void apply_end(struct apply *apply)
 {
-	int rc = apply_file(apply, policy);
+	bool in_force = apply->in_force;
+
+	if (in_force && policies_differ(&apply->former, &apply->policy)) {
+		former_keep(apply, &apply->instance, &apply->ctx);
+		counting_note(apply, &apply->instance, &apply->policy, &apply->ctx);
+	}
+	if (in_force)
+		surroundings_note(apply->instance.device, &apply->instance.info, &apply->policy);
+	instance_close(&apply->instance);
+	if (in_force && apply->policy.set_count && !apply->try_ns)
+		sets_load_new(&apply->target);
+}
+
+/* 0, below 0, or GUARD_ASKS. */
+static int apply_file(struct apply *apply)
+{
+	int rc = apply_begin(apply);
+
+	if (rc)
+		return rc;
+	rc = policy_put_in_force(apply);
+	apply->in_force = !rc && apply->command->phase != PHASE_CHECK;
+	apply_end(apply);
+	return rc;
+}
+
+static int apply_guarded(struct apply *apply)
+{
+	int rc = apply_file(apply);
 
 	if (rc != GUARD_ASKS)
 		return rc;
 	rc = guard_ask(&apply->guard);
-	return rc ? rc : apply_file(apply, policy);
+	return rc ? rc : apply_file(apply);
+}
+
+static void apply_init(struct apply *apply, const struct command *command,
+		       const struct policy_file *file)
+{
+	*apply = (struct apply){.command = command, .target = command->target, .file = file};
+	try_get(command, &apply->try_ns); /* checked */
+	guard_start(&apply->guard, apply->try_ns || option_given(command, OPTION_YES));
+	apply->guard.agreed = command->phase == PHASE_CHANGE;
+}
+
+static void apply_clear(struct apply *apply)
+{
+	guard_clear(&apply->guard);
+	policy_clear(&apply->former);
+	policy_clear(&apply->policy);
 }
 
 int policy_file_apply_one(const struct command *command, const struct policy_file *file,
 			  uint64_t drop_ns)
 {
-	struct apply apply = {
-		.command = command, .target = &command->target, .file = file, .drop_ns = drop_ns};
-	struct policy policy = {0};
-	int rc = try_get(command, &apply.try_ns);
+	struct apply apply;
+	int rc;
 
-	if (rc)
-		return rc;
-	if (apply.try_ns && command->phase != PHASE_ALONE)
-		return wrong("%s: --try takes only one device: name one after the other",
-			     command->verb->name);
-	if (option_given(command, OPTION_CHECK)) {
-		rc = check_file(&command->target, file, &policy);
-	} else {
-		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
-		apply.guard.agreed = command->phase == PHASE_CHANGE;
-		rc = apply_guarded(&apply, &policy);
-		if (!rc && output_verbose)
-			note("%zu rule%s", policy.count, policy.count == 1 ? "" : "s");
-		guard_clear(&apply.guard);
-	}
-	policy_clear(&apply.former);
+	apply_init(&apply, command, file);
+	apply.drop_ns = drop_ns;
+	rc = apply_guarded(&apply);
+	if (!rc && output_verbose)
+		note("%zu rule%s", apply.policy.count, apply.policy.count == 1 ? "" : "s");
+	apply_clear(&apply);
+	return rc;
+}
+
+static int check_run(const struct command *command, const struct policy_file *file)
+{
+	struct policy policy = {0};
+	int rc = check_file(&command->target, file, &policy);
+
 	policy_clear(&policy);
 	return rc;
 }
 
+/* ---- on trial on several devices: all are locked until all have the policy */
+
+struct applies {
+	const struct policy_file *file;
+	struct apply **items;
+	size_t count;
+	uint64_t try_ns;
+};
+
+static int apply_add(struct applies *all, const struct command *command)
+{
+	struct apply *apply = malloc(sizeof(*apply));
+	int rc;
+
+	all->items = reallocarray(all->items, all->count + 1, sizeof(struct apply *));
+	if (!apply || !all->items)
+		out_of_memory();
+	apply_init(apply, command, all->file);
+	rc = apply_begin(apply);
+	if (rc) {
+		apply_clear(apply);
+		free(apply);
+		return rc;
+	}
+	apply->target.device = apply->instance.device; /* the command's lasts until the next */
+	all->items[all->count++] = apply;
+	rc = trial_refuse(&apply->instance);
+	return rc ? rc
+		  : instance_policy_check(&apply->instance, &apply->policy, &all->file->source);
+}
+
+static int applies_try(struct applies *all, const char *words)
+{
+	struct policy_try *tries = calloc(all->count, sizeof(*tries));
+	int rc;
+
+	if (!tries)
+		out_of_memory();
+	for (size_t i = 0; i < all->count; i++)
+		tries[i] = (struct policy_try){.target = &all->items[i]->target,
+					       .instance = &all->items[i]->instance,
+					       .next = &all->items[i]->policy,
+					       .former = &all->items[i]->former};
+	rc = policies_try(tries, all->count, &all->file->source, all->try_ns, words);
+	for (size_t i = 0; i < all->count; i++)
+		all->items[i]->in_force = tries[i].kept;
+	free(tries);
+	return rc;
+}
+
+static void applies_clear(struct applies *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		apply_end(all->items[i]);
+		apply_clear(all->items[i]);
+		free(all->items[i]);
+	}
+	free(all->items);
+}
+
 static int apply_run(const struct command *command, void *arg)
 {
-	return policy_file_apply_one(command, arg, 0);
+	struct applies *all = arg;
+
+	if (option_given(command, OPTION_CHECK))
+		return check_run(command, all->file);
+	if (all->try_ns && command->phase != PHASE_ALONE)
+		return apply_add(all, command);
+	return policy_file_apply_one(command, all->file, 0);
 }
 
 int policy_file_apply(const struct command *command, const struct policy_file *file)
 {
-	return option_given(command, OPTION_CHECK)
-		       ? targets_check(command, apply_run, (void *)file)
-		       : targets_change(command, apply_run, (void *)file);
+	struct applies all = {.file = file};
+	int rc = try_get(command, &all.try_ns);
+
+	if (rc)
+		return rc;
+	if (option_given(command, OPTION_CHECK) || all.try_ns)
+		rc = targets_check(command, apply_run, &all);
+	else
+		rc = targets_change(command, apply_run, &all);
+	if (!rc && all.count)
+		rc = applies_try(&all, command->target.device);
+	applies_clear(&all);
+	return rc;
 }
 
 int cmd_apply(const struct command *command)

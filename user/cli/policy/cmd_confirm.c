@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl confirm: keeps what is on trial; with several trials, one must be named. */
+/* rlctl confirm: keeps what is on trial; with several trials, -i must say which. */
 #include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/message.h"
 #include "cli/cmd.h"
+#include "cli/output/output.h"
 #include "kernel/attach/trial.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
+#include "kernel/instance/selection.h"
 
-struct trials {
-	size_t count;
-	char device[IF_NAMESIZE]; /* of the last trial found */
+struct trial_place {
+	char device[IF_NAMESIZE];
 	enum rl_hook hook;
+};
+
+struct found {
+	struct trial_place *items;
+	size_t count;
 };
 
 static int visit(struct instance *instance, void *arg)
 {
-	struct trials *trials = arg;
+	struct found *found = arg;
+	struct trial_place *at;
 	struct trial_left left;
 	int ret = instance_trial_left(instance, &left);
 
@@ -26,9 +35,12 @@ static int visit(struct instance *instance, void *arg)
 		return 0;
 	if (ret)
 		return fail("%s: reading the trial failed: %s", instance->device, strerror(-ret));
-	trials->count++;
-	memcpy(trials->device, instance->device, sizeof(trials->device));
-	trials->hook = instance->info.hook;
+	found->items = reallocarray(found->items, found->count + 1, sizeof(*found->items));
+	if (!found->items)
+		out_of_memory();
+	at = &found->items[found->count++];
+	memcpy(at->device, instance->device, sizeof(at->device));
+	at->hook = instance->info.hook;
 	return 0;
 }
 
@@ -47,23 +59,43 @@ static int keep(const struct target *target)
 	return rc;
 }
 
+static int keep_all(const struct target *target, const struct found *found)
+{
+	struct target one = {.bpffs = target->bpffs};
+	int rc = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		one.device = found->items[i].device;
+		one.hook = found->items[i].hook;
+		rc |= keep(&one);
+	}
+	return rc ? -1 : 0;
+}
+
+static int found_confirm(const struct target *target, const struct found *found)
+{
+	const char *device = target->device;
+	bool many = device && selection_is_many(device);
+
+	if (!found->count && device && !many)
+		return keep(target); /* reports the absence */
+	if (!found->count)
+		return fail("nothing is on trial: nothing to confirm");
+	if (found->count > 1 && !many)
+		return fail("several trials are running%s%s: choose one with %s",
+			    device ? " on " : "", device ? device : "",
+			    device ? "--hook HOOK" : "-i DEV, or -i all for all of them");
+	return keep_all(target, found);
+}
+
 int cmd_confirm(const struct command *command)
 {
-	struct target target = command->target;
-	struct trials trials = {0};
-	int rc = instance_for_each(&target, visit, &trials);
+	struct found found = {0};
+	int rc = instance_for_each(&command->target, visit, &found), kept = 0;
 
-	if (rc)
-		return rc;
-	if (!trials.count && target.device)
-		return keep(&target); /* reports the absence */
-	if (!trials.count)
-		return fail("nothing is on trial: nothing to confirm");
-	if (trials.count > 1)
-		return fail("several trials are running%s%s: choose one with %s",
-			    target.device ? " on " : "", target.device ? target.device : "",
-			    target.device ? "--hook HOOK" : "-i DEV");
-	target.device = trials.device;
-	target.hook = trials.hook;
-	return keep(&target);
+	/* A device that went during the trial takes no other with it. */
+	if (!rc || found.count)
+		kept = found_confirm(&command->target, &found);
+	free(found.items);
+	return rc ? rc : kept;
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* --try of apply and attach: a policy or a limiter on trial. Two processes supervise a trial: this
- * one, which has the terminal, and a watcher in its own session. The watcher undoes the trial when
- * its time is over, or when this process asks for that or ends, for example with its terminal; this
- * process does so itself if the watcher does not, so that they never do it at once. Only if both
- * are killed does it stay in force.
+/* --try of apply and attach: policies or limiters on trial. Two processes supervise a trial: this
+ * one, which has the terminal, and a watcher in its own session (try_watcher.c). The watcher undoes
+ * the trial when its time is over, or when this process asks for that or ends, for example with its
+ * terminal; this process does so itself if the watcher does not, so that they never do it at once.
+ * Only if both are killed does it stay in force.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/message.h"
 #include "base/privilege.h"
 #include "base/signals.h"
@@ -23,122 +24,106 @@
 #include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
+#include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
-#include "cli/terminal.h"
-#include "kernel/attach/attach.h"
-#include "kernel/attach/trial.h"
-#include "kernel/attach/trial_record.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/policy_write.h"
 #include "policy/policy.h"
 
-#define TRY_MIN_NS NS_PER_SECOND
-#define TRY_MAX_NS NS_PER_DAY
-#define LOOK_MS    100  /* how often a `confirm` from elsewhere is looked for */
-#define WATCHER_MS 8000 /* it takes to undo a trial at most, unless it is stopped */
-#define IN_TIME    "not confirmed in time"
+#define TRY_MIN_NS     NS_PER_SECOND
+#define TRY_MAX_NS     NS_PER_DAY
+#define LOOK_MS        100  /* how often a `confirm` from elsewhere is looked for */
+#define WATCHER_MS     8000 /* it takes to undo a trial at most, unless it is stopped */
+#define WATCHER_ONE_MS 100  /* and so long for each device */
+#define ATTACH_NS      (60 * NS_PER_SECOND) /* from a limiter to the next, before the time runs */
+#define IN_TIME        "not confirmed in time"
 
-/* A trial as this process supervises it. */
-struct supervision {
-	uint64_t duration_ns;
-	bool begun; /* the trial has begun */
-	struct trial trial;
-	struct terminal terminal;
-	int signals; /* signals_open() */
-	pid_t watcher;
-	int line; /* socket to the watcher, which sees it close when this process ends */
-	char last[80];
-};
-
-static uint64_t left_ns(const struct trial *trial)
+static struct trials trials_init(uint64_t duration_ns)
 {
-	struct timespec now;
-	uint64_t now_ns;
+	struct trials trials = TRIALS_NONE;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-	return trial->deadline_ns > now_ns ? trial->deadline_ns - now_ns : 0;
-}
-
-/* Milliseconds left, at most `most`. */
-static int wait_ms(const struct trial *trial, int most)
-{
-	uint64_t left_ms = left_ns(trial) / NS_PER_MS + 1;
-
-	return left_ms < (uint64_t)most ? (int)left_ms : most;
-}
-
-/* A descriptor for the signals that end a trial, in both processes. */
-static int trial_signals_open(void)
-{
+	trials.duration_ns = duration_ns;
+	trials.terminal.fd = -1;
 	signal(SIGTTOU, SIG_IGN); /* in the background the terminal is not used */
-	return signals_open();
+	trials.signals = signals_open();
+	return trials;
 }
 
-/* ---- the watcher */
-
-__attribute__((noreturn)) static void watch(struct supervision *a, int line)
+/* Each instance on trial has descriptors, and those of a policy many. */
+static void descriptors_allow(void)
 {
-	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
-			       {.fd = a->signals, .events = POLLIN}};
-	int null;
+	struct rlimit limit;
 
-	setsid();
-	if (chdir("/"))
-		_exit(EXIT_FAILURE);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	trial_unlock(&a->trial);
-	if (send(line, "", 1, MSG_NOSIGNAL) != 1)
-		_exit(EXIT_FAILURE); /* the parent waits for this byte, holding the lock */
-	while (left_ns(&a->trial) && poll(fds, 2, wait_ms(&a->trial, 1000)) <= 0)
-		;
-	trial_end(&a->trial, false);
-	_exit(EXIT_SUCCESS);
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Returns when the watcher is in its own session, unaffected by the end of this one. 0 or -1. */
-static int watcher_start(struct supervision *a)
+void trials_close(struct trials *trials)
 {
-	int line[2];
-	char ready;
+	int fds[] = {trials->line, trials->gathers, trials->tells};
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
-		return fail("starting the trial failed: %s", strerror(errno));
-	a->watcher = fork();
-	if (!a->watcher) {
-		close(line[0]);
-		watch(a, line[1]);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (trials->watcher > 0)
+		waitpid(trials->watcher, NULL, 0);
+	for (size_t i = 0; i < trials->count; i++)
+		trial_close(&trials->items[i]);
+	free(trials->items);
+	*trials = (struct trials)TRIALS_NONE;
+}
+
+static enum trial_state outcome(const struct trial *trial)
+{
+	return trial->gone ? TRIAL_GONE : trial_state_read(trial);
+}
+
+/* How many are in this state. */
+static size_t trials_count(const struct trials *trials, enum trial_state state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trials->count; i++)
+		count += outcome(&trials->items[i]) == state;
+	return count;
+}
+
+/* Those of devices that have vanished end. */
+static void vanished_end(struct trials *trials)
+{
+	char name[IF_NAMESIZE];
+
+	for (size_t i = 0; i < trials->count; i++) {
+		struct trial *trial = &trials->items[i];
+
+		if (outcome(trial) != TRIAL_RUNS || if_indextoname(trial->ifindex, name))
+			continue;
+		trial_end(trial, false);
+		trial->gone = true;
 	}
-	close(line[1]);
-	a->line = line[0];
-	if (a->watcher > 0 && recv(a->line, &ready, 1, 0) == 1)
-		return 0;
-	return fail("starting the trial failed: its watcher process did not start");
 }
 
-static void watcher_end(const struct supervision *a)
+static void trials_end(struct trials *trials, bool keep)
 {
-	if (a->line >= 0)
-		close(a->line);
-	if (a->watcher > 0)
-		waitpid(a->watcher, NULL, 0);
+	for (size_t i = 0; i < trials->count; i++)
+		trial_end(&trials->items[i], keep);
 }
 
-/* ---- this process */
+/* ---- the user */
 
-static void status_draw(struct supervision *a)
+static void status_draw(struct trials *trials)
 {
-	char line[sizeof(a->last)];
-	uint64_t seconds = (left_ns(&a->trial) + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	char line[sizeof(trials->last)];
+	uint64_t seconds = (trials_left_ns(trials) + NS_PER_SECOND - 1) / NS_PER_SECOND;
 
 	snprintf(line, sizeof(line), "on trial: y or Enter keeps it, n undoes it; %ju s left ",
 		 (uintmax_t)seconds);
-	if (a->terminal.fd < 0 || !strcmp(line, a->last))
+	if (trials->terminal.fd < 0 || !strcmp(line, trials->last))
 		return;
 	status_show(line);
-	memcpy(a->last, line, sizeof(line));
+	memcpy(trials->last, line, sizeof(line));
 }
 
 /* The answer of a key: 'y', 'n', or 0 for another key; 'n' if the terminal is gone. */
@@ -154,101 +139,119 @@ static char key_read(int fd)
 }
 
 /* Why the trial must end now, or NULL to go on; *keep if the user confirms. */
-static const char *end_reason(struct supervision *a, bool *keep)
+static const char *end_reason(struct trials *trials, bool *keep)
 {
-	struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
-			       {.fd = a->terminal.fd, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = trials->signals, .events = POLLIN},
+			       {.fd = trials->terminal.fd, .events = POLLIN}};
 	char key;
 
 	*keep = false;
-	if (!left_ns(&a->trial))
+	if (!trials_left_ns(trials))
 		return IN_TIME;
-	if (poll(fds, 2, wait_ms(&a->trial, LOOK_MS)) <= 0)
+	if (poll(fds, 2, trials_wait_ms(trials, LOOK_MS)) <= 0)
 		return NULL;
 	if (fds[0].revents)
 		return "interrupted";
-	key = key_read(a->terminal.fd);
+	key = key_read(trials->terminal.fd);
 	*keep = key == 'y';
 	return key ? "refused" : NULL;
 }
 
 /* Leaves it to the watcher, whose end closes the line. */
-static int undo(struct supervision *a)
+static void undo(struct trials *trials)
 {
-	struct pollfd line = {.fd = a->line, .events = POLLIN};
+	struct pollfd line = {.fd = trials->line, .events = POLLIN};
 
-	shutdown(a->line, SHUT_WR);
-	poll(&line, 1, WATCHER_MS);
-	return trial_end(&a->trial, false);
+	shutdown(trials->line, SHUT_WR);
+	poll(&line, 1, WATCHER_MS + (int)trials->count * WATCHER_ONE_MS);
+	trials_end(trials, false);
 }
 
-/* Waits for the end of the trial. Its state, or a negative errno. */
-static int supervise(struct supervision *a, const char **why)
+/* Waits for the end of the trial. Why it has ended, if it was undone. */
+static const char *supervise(struct trials *trials)
 {
-	int state;
-
-	*why = IN_TIME; /* if the watcher ends it */
-	while ((state = trial_state_read(&a->trial)) == TRIAL_RUNS) {
+	while (trials_count(trials, TRIAL_RUNS)) {
 		const char *reason;
 		bool keep;
 
-		status_draw(a);
-		reason = end_reason(a, &keep);
+		vanished_end(trials);
+		status_draw(trials);
+		reason = end_reason(trials, &keep);
 		if (!reason)
 			continue;
-		*why = reason;
-		return keep ? trial_end(&a->trial, true) : undo(a);
+		if (keep)
+			trials_end(trials, true);
+		else
+			undo(trials);
+		return reason;
 	}
-	return state;
+	return IN_TIME; /* if the watcher has ended it */
 }
 
-static int outcome_report(const struct trial *trial, int state, const char *why)
+/* ---- the outcome: of one device, or of many */
+
+/* "the limiter", "the policies of 3 devices", "the policy of 1 device" */
+static const char *subject(char out[64], enum trial_kind kind, size_t count, bool many)
 {
-	const char *device = trial->device;
+	if (many && count > 1)
+		snprintf(out, 64, "the %s of %zu devices",
+			 kind == TRIAL_LIMITER ? "limiters" : "policies", count);
+	else
+		snprintf(out, 64, "the %s%s", trial_kind_name(kind), many ? " of 1 device" : "");
+	return out;
+}
+
+static int outcome_report(const struct trials *trials, const char *words, const char *why)
+{
+	size_t kept = trials_count(trials, TRIAL_KEPT), undone = trials_count(trials, TRIAL_UNDONE),
+	       gone = trials_count(trials, TRIAL_GONE);
+	enum trial_kind kind = trials->items[0].kind;
+	bool many = trials->count > 1;
+	char text[64];
 
 	status_clear();
-	switch (state) {
-	case TRIAL_KEPT:
-		note("%s: the %s is confirmed", device, trial_kind_name(trial->kind));
-		return 0;
-	case TRIAL_UNDONE:
-		return fail("%s: %s: the %s", device, why,
-			    trial->kind == TRIAL_LIMITER ? "limiter was detached"
-							 : "previous policy is in force again");
-	case TRIAL_GONE:
-		return fail("%s: the limiter was detached, which ended the trial", device);
-	default:
-		return -1; /* already reported */
-	}
+	if (kept)
+		note("%s: %s %s confirmed", words, subject(text, kind, kept, many),
+		     kept > 1 ? "are" : "is");
+	if (gone == trials->count)
+		fail("%s: %s detached, which ended the trial", words,
+		     many ? "the limiters were" : "the limiter was");
+	else if (gone)
+		note("%s: %zu of the devices vanished or had the limiter detached during the trial",
+		     words, gone);
+	if (undone && kind == TRIAL_LIMITER)
+		fail("%s: %s: %s %s detached", words, why, subject(text, kind, undone, many),
+		     undone > 1 ? "were" : "was");
+	else if (undone)
+		fail("%s: %s: the previous %s in force again", words, why,
+		     undone > 1 ? "policies are" : "policy is");
+	return kept && kept + gone == trials->count ? 0 : -1; /* other errors are reported */
 }
 
-static int trial_run(struct supervision *a)
+/* `words` select the devices. */
+static int trials_run(struct trials *trials, const char *words)
 {
-	bool limiter = a->trial.kind == TRIAL_LIMITER;
-	const char *device = a->trial.device, *why;
-	char text[NUMBER_TEXT_MAX];
-	int state;
+	bool limiter = trials->items[0].kind == TRIAL_LIMITER, many = trials->count > 1;
+	const char *name = many ? words : trials->items[0].device, *why;
+	const char *quote = many ? "'" : "";
+	char time[NUMBER_TEXT_MAX], text[64];
 
-	duration_print(text, sizeof(text), a->duration_ns);
-	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, otherwise %s", device,
-	     trial_kind_name(a->trial.kind), text, device,
-	     limiter ? "it is detached" : "the previous one is restored");
-	if (terminal_open(&a->terminal))
-		terminal_keys(&a->terminal);
-	state = supervise(a, &why);
-	terminal_close(&a->terminal);
-	return outcome_report(&a->trial, state, why);
+	duration_print(time, sizeof(time), trials->duration_ns);
+	note("%s: %s %s on trial for %s: `rlctl confirm -i %s%s%s` keeps %s, otherwise %s", name,
+	     subject(text, trials->items[0].kind, trials->count, many), many ? "are" : "is", time,
+	     quote, name, quote, many ? "them" : "it",
+	     limiter && many ? "they are detached"
+	     : limiter       ? "it is detached"
+	     : many          ? "the previous ones are restored"
+			     : "the previous one is restored");
+	if (terminal_open(&trials->terminal))
+		terminal_keys(&trials->terminal);
+	why = supervise(trials);
+	terminal_close(&trials->terminal);
+	return outcome_report(trials, name, why);
 }
 
-static struct supervision supervision_init(uint64_t duration_ns)
-{
-	return (struct supervision){.duration_ns = duration_ns,
-				    .terminal.fd = -1,
-				    .line = -1,
-				    .signals = trial_signals_open()};
-}
-
-/* ---- public */
+/* ---- policies */
 
 int try_get(const struct command *command, uint64_t *out_ns)
 {
@@ -263,65 +266,125 @@ int try_get(const struct command *command, uint64_t *out_ns)
 	return 0;
 }
 
-int policy_try(const struct target *target, struct instance *instance, struct policy *next,
-	       const struct policy_source *file, uint64_t duration_ns, struct policy *former)
+/* Begins all trials, then writes all policies, while each instance is locked. *written: how many
+ * were. */
+static int policies_put(struct trials *trials, struct policy_try *items, size_t count,
+			const struct policy_source *file, size_t *written)
 {
-	struct supervision a = supervision_init(duration_ns);
-	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	rc = watcher_start(&a);
+	for (size_t i = 0; !rc && i < count; i++) {
+		struct trial trial;
+
+		rc = policy_trial_begin(items[i].instance, trials->duration_ns, &trial);
+		if (!rc)
+			trials_add(trials, &trial);
+	}
 	if (!rc)
-		rc = instance_policy_write(instance, next, true, file, former);
-	trial_unlock(&a.trial);
-	if (!rc && next->set_count)
-		sets_load_new(target);
-	if (rc)
-		trial_end(&a.trial, true); /* nothing was changed */
-	else
-		rc = trial_run(&a);
-	watcher_end(&a);
-	if (!rc)
-		policy_trial_settle(&a.trial);
-	trial_close(&a.trial);
+		rc = watcher_start(trials);
+	for (size_t i = 0; !rc && i < count; i++, *written += !rc)
+		rc = instance_policy_write(items[i].instance, items[i].next, true, file,
+					   items[i].former);
+	for (size_t i = 0; i < trials->count; i++)
+		trial_unlock(&trials->items[i]);
 	return rc;
 }
 
-/* Starts the watcher before the program is attached. */
-static int limiter_ready(const struct attach_point *point, void *arg)
+int policies_try(struct policy_try *items, size_t count, const struct policy_source *file,
+		 uint64_t duration_ns, const char *words)
 {
-	struct supervision *a = arg;
-	int rc = limiter_trial_begin(point, a->duration_ns, &a->trial);
-
-	if (rc)
-		return rc;
-	a->begun = true;
-	return watcher_start(a);
-}
-
-int limiter_try(const struct target *target, const struct attach_options *options,
-		struct policy *policy, const struct policy_context *text, uint64_t duration_ns)
-{
-	struct attach_options on_trial = *options;
-	struct supervision a;
+	struct trials trials = trials_init(duration_ns);
+	size_t written = 0;
 	int rc;
 
+	descriptors_allow();
+	rc = policies_put(&trials, items, count, file, &written);
+	for (size_t i = 0; !rc && i < count; i++)
+		if (items[i].next->set_count)
+			sets_load_new(items[i].target);
+	if (!rc)
+		rc = trials_run(&trials, words);
+	else
+		for (size_t i = 0; i < trials.count; i++)
+			trial_end(&trials.items[i], i >= written); /* where nothing was changed */
+	for (size_t i = 0; i < trials.count; i++) {
+		items[i].kept = i < written && trial_state_read(&trials.items[i]) == TRIAL_KEPT;
+		if (items[i].kept)
+			policy_trial_settle(&trials.items[i]);
+	}
+	trials_close(&trials);
+	return rc;
+}
+
+/* ---- limiters */
+
+int limiters_try_begin(struct trials *trials, uint64_t duration_ns)
+{
+	int box[2];
+
+	*trials = trials_init(duration_ns);
 	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
 		return fail("attach --try: missing capability CAP_SYS_ADMIN, to detach the limiter "
 			    "again: run it as root (sudo)");
-	a = supervision_init(duration_ns);
-	on_trial.ready = limiter_ready;
-	on_trial.ready_arg = &a;
-	rc = instance_attach(target, &on_trial, policy, text);
-	a.trial.lock_fd = NULL; /* instance_attach owns it */
-	if (!rc && policy->set_count)
-		sets_load_new(target);
-	if (!rc)
-		rc = trial_run(&a);
-	if (!a.begun)
+	descriptors_allow();
+	if (watcher_start(trials))
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, box))
+		return fail("starting the trial failed: %s", strerror(errno));
+	trials->gathers = box[0];
+	trials->tells = box[1];
+	return 0;
+}
+
+/* Before the program is attached. The descriptors keep the trial's lock on their way. */
+int limiter_try(const struct attach_point *point, void *arg)
+{
+	struct trials *trials = arg;
+	struct trial trial;
+	int rc = limiter_trial_begin(point, trials->duration_ns + ATTACH_NS, &trial);
+
+	if (rc)
 		return rc;
-	watcher_end(&a); /* a failed attach has undone everything */
-	trial_close(&a.trial);
+	rc = trial_send(trials->line, &trial);
+	if (!rc)
+		rc = trial_send(trials->tells, &trial);
+	if (rc)
+		fail("%s: starting the trial failed: %s", point->device, strerror(-rc));
+	trial_close(&trial);
 	return rc;
+}
+
+void limiters_gather(struct trials *trials)
+{
+	while (trials_receive(trials, trials->gathers, MSG_DONTWAIT))
+		;
+}
+
+/* An attach that fell back to another mode has begun a trial for each. */
+static void fallen_back_drop(struct trials *trials)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < trials->count; i++) {
+		struct trial trial = trials->items[i];
+
+		if (trial_state_read(&trial) == TRIAL_GONE)
+			trial_close(&trial);
+		else
+			trials->items[kept++] = trial;
+	}
+	trials->count = kept;
+}
+
+int limiters_try(struct trials *trials, const char *words)
+{
+	limiters_gather(trials);
+	fallen_back_drop(trials);
+	if (!trials->count)
+		return fail("%s: the limiter was detached, which ended the trial", words);
+	trials->deadline_ns = clock_ns(CLOCK_BOOTTIME) + trials->duration_ns;
+	send(trials->line, &trials->deadline_ns, sizeof(trials->deadline_ns), MSG_NOSIGNAL);
+	for (size_t i = 0; i < trials->count; i++)
+		trial_deadline_set(&trials->items[i], trials->deadline_ns);
+	return trials_run(trials, words);
 }

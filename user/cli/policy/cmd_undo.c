@@ -61,7 +61,11 @@ static int undo_run(const struct command *command, void *arg)
 {
 	bool checks = option_given(command, OPTION_CHECK), first = checks || !output_json;
 	struct former former = {0};
-	int rc = former_read(command, *(const unsigned int *)arg, &former);
+	int rc;
+
+	if (option_given(command, OPTION_TRY) && command->phase != PHASE_ALONE)
+		return wrong("undo: --try takes only one device: name one after the other");
+	rc = former_read(command, *(const unsigned int *)arg, &former);
 
 	if (!rc && first && command->phase != PHASE_CHECK)
 		difference_print(command, &former);
@@ -76,8 +80,10 @@ static int undo_run(const struct command *command, void *arg)
 int cmd_undo(const struct command *command)
 {
 	unsigned int number = 1;
-	uint64_t n;
+	uint64_t n, try_ns;
 
+	if (try_get(command, &try_ns))
+		return EXIT_USAGE;
 	if (command->word_count) {
 		if (number_parse(command->words[0], 1, REPLACED_MAX, &n))
 			return wrong("invalid number '%s': use 1, the policy before, to %u",

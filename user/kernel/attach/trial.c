@@ -185,6 +185,18 @@ enum trial_state trial_state_read(const struct trial *trial)
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
 }
 
+void trial_deadline_set(struct trial *trial, uint64_t deadline_ns)
+{
+	struct trial_record record = {.deadline_ns = deadline_ns, .kind = trial->kind};
+	int lock = pins_lock_within(trial->path, false, LOCK_WAIT_MS);
+
+	trial->deadline_ns = deadline_ns;
+	record.state = trial_state_read(trial);
+	if (lock >= 0 && record.state == TRIAL_RUNS)
+		trial_record_write(trial->state_fd, &record);
+	pins_unlock(lock);
+}
+
 /* The device may have been renamed meanwhile; its pins are renamed after the trial. */
 static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
 {

@@ -22,6 +22,7 @@ struct trial {
 	struct policy before;      /* of a policy */
 	uint64_t deadline_ns;      /* CLOCK_BOOTTIME */
 	int folder_fd, state_fd;
+	bool gone; /* its device has vanished: of the caller */
 };
 
 /* Begins the trial of a policy. Call with the writers' lock held, before writing the next policy.
@@ -34,6 +35,9 @@ int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, 
 
 /* Releases the writers' lock. */
 void trial_unlock(struct trial *trial);
+
+/* Sets another deadline, unless the trial was decided meanwhile. */
+void trial_deadline_set(struct trial *trial, uint64_t deadline_ns);
 
 enum trial_state trial_state_read(const struct trial *trial);
 
