@@ -227,7 +227,7 @@ static void folder_remove(const char *name)
 
 /* name: INODE-COOKIE..., ours: that of this namespace. A namespace with the same inode and another
  * cookie is gone, too. */
-static bool is_gone(struct liveness *liveness, const char *name, const char *ours)
+static bool is_gone(const char *name, const char *ours)
 {
 	char *end, *our_end;
 	unsigned long inode = strtoul(name, &end, 10), our_inode = strtoul(ours, &our_end, 10);
@@ -236,13 +236,12 @@ static bool is_gone(struct liveness *liveness, const char *name, const char *our
 		return false;
 	if (inode == our_inode)
 		return strtoull(end + 1, NULL, 16) != strtoull(our_end + 1, NULL, 16);
-	return netns_is_gone(liveness, (uint32_t)inode);
+	return netns_is_gone((uint32_t)inode);
 }
 
 void journals_tidy(const char *pins)
 {
 	char path[JOURNAL_PATH_MAX];
-	struct liveness liveness = {0};
 	const char *ours;
 	struct dirent *entry;
 	DIR *dir = opendir(JOURNAL_FOLDER);
@@ -255,8 +254,7 @@ void journals_tidy(const char *pins)
 	*strrchr(path, '/') = '\0';
 	ours = strrchr(path, '/') + 1;
 	while ((entry = readdir(dir)))
-		if (strcmp(entry->d_name, ours) != 0 && is_gone(&liveness, entry->d_name, ours))
+		if (strcmp(entry->d_name, ours) != 0 && is_gone(entry->d_name, ours))
 			folder_remove(entry->d_name);
 	closedir(dir);
-	liveness_close(&liveness);
 }

@@ -74,19 +74,32 @@ static int unpack(const struct packed *packed, void *out, size_t size)
 	return ret == Z_STREAM_END && !stream.avail_out ? 0 : ENOEXEC;
 }
 
+/* Kept by this process and those that it forks, for an attach opens its object twice. */
+static const void *unpacked(enum object_kind kind, size_t size)
+{
+	static void *kept[OBJECT_COUNT];
+	void *out = kept[kind];
+
+	if (!out)
+		out = malloc(size);
+	if (!out || kept[kind])
+		return out;
+	errno = unpack(&objects[kind], out, size);
+	if (!errno)
+		return kept[kind] = out;
+	free(out);
+	return NULL;
+}
+
 void *object_unpack(enum object_kind kind, size_t *size)
 {
-	const struct packed *packed = &objects[kind];
-	size_t bytes = unpacked_size(packed);
-	void *out = malloc(bytes);
+	size_t bytes = unpacked_size(&objects[kind]);
+	const void *from = unpacked(kind, bytes);
+	void *out = from ? malloc(bytes) : NULL;
 
 	if (!out)
 		return NULL;
-	errno = unpack(packed, out, bytes);
-	if (!errno) {
-		*size = bytes;
-		return out;
-	}
-	free(out);
-	return NULL;
+	memcpy(out, from, bytes);
+	*size = bytes;
+	return out;
 }

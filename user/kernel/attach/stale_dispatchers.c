@@ -96,14 +96,14 @@ static int pins_each(int all, const char *folder,
 
 /* The dispatcher has the instance's program, and only these pins hold it: no device in any
  * namespace, and no process that has pinned it and is about to attach it. */
-static bool is_stale(struct liveness *liveness, int all, const char *folder, uint32_t policy)
+static bool is_stale(int all, const char *folder, uint32_t policy)
 {
 	struct dispatcher dispatcher = {0};
 	uint32_t ifindex;
 
 	return sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) == 2 &&
 	       !pins_each(all, folder, pin_read, policy, &dispatcher) && dispatcher.ours &&
-	       !program_is_held(liveness, dispatcher.id, dispatcher.links);
+	       !program_is_held(dispatcher.id, dispatcher.links);
 }
 
 /* The directory of all dispatchers. */
@@ -154,7 +154,7 @@ static void folder_remove(int all, const char *folder)
 		unlinkat(all, folder, AT_REMOVEDIR);
 }
 
-int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
+int stale_dispatchers(const char *path, bool clear)
 {
 	int ret, count = 0, lock;
 	struct dirent *entry;
@@ -170,7 +170,7 @@ int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
 		return 0;
 	}
 	while ((entry = readdir(dir))) {
-		if (!is_stale(liveness, lock, entry->d_name, policy))
+		if (!is_stale(lock, entry->d_name, policy))
 			continue;
 		count++;
 		if (clear)
@@ -182,10 +182,8 @@ int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
 
 void stale_dispatchers_remove(const char *path)
 {
-	struct liveness liveness = {0};
 
-	stale_dispatchers(&liveness, path, true);
-	liveness_close(&liveness);
+	stale_dispatchers(path, true);
 }
 
 void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id)

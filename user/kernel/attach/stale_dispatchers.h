@@ -5,15 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/instance/liveness.h"
-
 /* Does another user own libxdp's directory in the bpffs that has this path, or may others write to
  * it? Nothing is attached or removed there then. */
 bool dispatchers_are_foreign(const char *path);
 
 /* Number of stale dispatchers that run the instance's program; with `clear`, removes their pins,
  * and the kernel unloads the programs some time later. */
-int stale_dispatchers(struct liveness *liveness, const char *path, bool clear);
+int stale_dispatchers(const char *path, bool clear);
 void stale_dispatchers_remove(const char *path);
 
 /* The same of one that another program has replaced on the device. This process may hold it still:

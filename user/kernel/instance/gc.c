@@ -56,66 +56,63 @@ static bool is_used(uint32_t map)
 
 /* Its maps are used by no program, or only by programs that pins hold: those of dispatchers, and
  * that of a link whose device is gone. */
-static bool is_unused(struct liveness *liveness, const char *path)
+static bool is_unused(const char *path)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
 	if (ret) /* -ENOENT: incomplete */
 		return ret == -ENOENT;
-	return tcx_link_is_dead(path) || !is_used(policy) ||
-	       stale_dispatchers(liveness, path, false);
+	return tcx_link_is_dead(path) || !is_used(policy) || stale_dispatchers(path, false);
 }
 
 bool instance_is_elsewhere(const char *path)
 {
 	bool elsewhere = privilege_held(PRIVILEGE_SYS_ADMIN);
-	struct liveness liveness = {0};
 
 	for (int i = 0; i < UNLOAD_WAITS && elsewhere; i++) {
-		elsewhere = !is_unused(&liveness, path);
+		elsewhere = !is_unused(path);
 		if (elsewhere)
 			usleep(UNLOAD_WAIT_US);
 	}
-	liveness_close(&liveness);
 	return elsewhere;
 }
 
 /* A namespace's directory is named after its inode number. */
-static bool is_of_gone_netns(struct liveness *liveness, const char *name)
+static bool is_of_gone_netns(const char *name)
 {
 	char *end;
 	unsigned long inode = strtoul(name, &end, 10);
 
-	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(liveness, inode);
+	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(inode);
 }
 
 /* Removes the pins of stale dispatchers and waits until their programs are unloaded. */
-static void stale_programs_clear(struct liveness *liveness, const char *path)
+static void stale_programs_clear(const char *path)
 {
 	uint32_t policy;
 
-	if (!stale_dispatchers(liveness, path, true) || pins_policy_id(path, &policy))
+	if (!stale_dispatchers(path, true) || pins_policy_id(path, &policy))
 		return;
 	for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
 		usleep(UNLOAD_WAIT_US);
 }
 
 /* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
-static void instance_gc(struct liveness *liveness, const char *folder, const char *path)
+static void instance_gc(const char *folder, const char *path)
 {
 	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
 
 	if (lock < 0)
 		return;
-	stale_programs_clear(liveness, path);
-	if (is_unused(liveness, path))
+	stale_programs_clear(path);
+	if (is_unused(path))
 		pins_remove(path);
 	group_way_close(folder);
 	pins_unlock(lock);
 }
 
-static void namespace_gc(struct liveness *liveness, const char *folder, const char *netns)
+static void namespace_gc(const char *folder, const char *netns)
 {
 	char path[INSTANCE_PATH_MAX + 32];
 	struct dirent *entry;
@@ -125,8 +122,8 @@ static void namespace_gc(struct liveness *liveness, const char *folder, const ch
 		if (entry->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
-		    is_unused(liveness, path) && is_of_gone_netns(liveness, netns))
-			instance_gc(liveness, folder, path);
+		    is_unused(path) && is_of_gone_netns(netns))
+			instance_gc(folder, path);
 	if (dir)
 		closedir(dir);
 }
@@ -134,7 +131,6 @@ static void namespace_gc(struct liveness *liveness, const char *folder, const ch
 void pins_gc(const char *root)
 {
 	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
-	struct liveness liveness = {0};
 	struct dirent *entry;
 	DIR *dir;
 
@@ -144,11 +140,10 @@ void pins_gc(const char *root)
 	while (dir && (entry = readdir(dir))) {
 		snprintf(folder, sizeof(folder), "%s/%.24s", all, entry->d_name);
 		if (entry->d_name[0] != '.' && strcmp(folder, root))
-			namespace_gc(&liveness, folder, entry->d_name);
+			namespace_gc(folder, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	liveness_close(&liveness);
 }
 
 /* ---- pins of detached instances: a deleted device leaves them, and a new one may get its name */
@@ -206,7 +201,6 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 
 bool gone_devices_clear(const char *root)
 {
-	struct liveness liveness = {0};
 	struct pinned at;
 	bool left = false;
 	DIR *dir;
@@ -216,19 +210,17 @@ bool gone_devices_clear(const char *root)
 	while (pins_next(dir, root, &at)) {
 		if (device_index(at.device) != -ENODEV)
 			continue;
-		if (is_unused(&liveness, at.path))
+		if (is_unused(at.path))
 			detached_clear(root, at.path, at.device, at.hook);
 		left |= !access(at.path, F_OK);
 	}
 	closedir(dir);
-	liveness_close(&liveness);
 	return left;
 }
 
 /* ---- for doctor */
 
 struct leftovers {
-	struct liveness liveness;
 	void (*visit)(const char *path, const char *device, enum rl_hook hook, void *arg);
 	void *arg;
 };
@@ -268,8 +260,7 @@ static void leftovers_in(const char *folder, const char *netns, struct leftovers
 			continue;
 		if (!netns && is_left_over(at.path, at.device, at.hook))
 			left->visit(at.path, at.device, at.hook, left->arg);
-		else if (netns && is_unused(&left->liveness, at.path) &&
-			 is_of_gone_netns(&left->liveness, netns))
+		else if (netns && is_unused(at.path) && is_of_gone_netns(netns))
 			left->visit(at.path, NULL, at.hook, left->arg);
 	}
 	if (dir)
@@ -298,5 +289,4 @@ void pins_leftovers(const char *bpffs,
 	}
 	if (dir)
 		closedir(dir);
-	liveness_close(&left.liveness);
 }

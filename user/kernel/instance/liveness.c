@@ -23,22 +23,27 @@ static uint32_t ask(const struct bpf_program *program, uint64_t first, uint64_t 
 	return bpf_prog_test_run_opts(bpf_program__fd(program), &opts) ? 0 : opts.retval;
 }
 
-static struct liveness_bpf *liveness_of(struct liveness *liveness)
+/* Loaded once by a process, for itself and those that it forks, as libbpf reads all types of the
+ * kernel for it; NULL if it cannot be. */
+static const struct liveness_bpf *liveness(void)
 {
-	if (!liveness->asked)
-		liveness->skel = liveness_bpf__open_and_load();
-	liveness->asked = true;
-	return liveness->skel;
+	static struct liveness_bpf *skel;
+	static bool asked;
+
+	if (!asked)
+		skel = liveness_bpf__open_and_load();
+	asked = true;
+	return skel;
 }
 
-bool netns_is_gone(struct liveness *liveness, uint32_t inode)
+bool netns_is_gone(uint32_t inode)
 {
-	const struct liveness_bpf *skel = liveness_of(liveness);
+	const struct liveness_bpf *skel = liveness();
 
 	return skel && ask(skel->progs.netns_find, inode, 0) == RL_NETNS_NONE;
 }
 
-bool program_is_held(struct liveness *liveness, uint32_t program, uint32_t known)
+bool program_is_held(uint32_t program, uint32_t known)
 {
 	int fd = bpf_prog_get_fd_by_id(program);
 	const struct liveness_bpf *skel;
@@ -46,15 +51,9 @@ bool program_is_held(struct liveness *liveness, uint32_t program, uint32_t known
 
 	if (fd < 0)
 		return fd != -ENOENT;
-	skel = liveness_of(liveness);
+	skel = liveness();
 	if (skel)
 		references = ask(skel->progs.program_references, fd, program);
 	close(fd);
 	return references != known + 1; /* the descriptor's own */
-}
-
-void liveness_close(struct liveness *liveness)
-{
-	liveness_bpf__destroy(liveness->skel);
-	*liveness = (struct liveness){0};
 }
