@@ -552,10 +552,25 @@ static const struct scenario rows[] = {
 	 "ip4=192.0.2.2 udp=7>1 : denied"},
 };
 
+/* Of an instance that goes by destination, a member is who receives. */
+static const struct scenario by_dest[] = {
+	{"a bucket for each member that receives", "= set x; @x limit 1/h burst 1 per set member | "
+						   "add x: 10.0.0.0/24, 10.0.1.0/24 | "
+						   "ip4=192.0.2.1>10.0.0.1 udp : within | "
+						   "ip4=192.0.2.2>10.0.0.2 udp : over | "
+						   "ip4=192.0.2.1>10.0.1.1 udp : within | "
+						   "ip4=10.0.0.1>192.0.2.1 udp : unmatched"},
+};
+
 int main(void)
 {
 	static const struct harness_options options = {
 		.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)};
+	static const struct harness_options to = {
+		.hook = RL_HOOK_EGRESS,
+		.by_dest = true,
+		.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)};
+	int failed = scenarios_test(rows, ARRAY_SIZE(rows), &options);
 
-	return scenarios_test(rows, ARRAY_SIZE(rows), &options);
+	return failed + scenarios_test(by_dest, ARRAY_SIZE(by_dest), &to);
 }
