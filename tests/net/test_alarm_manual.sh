@@ -141,7 +141,7 @@ test_events() {
 	bg into "$TMP/events" "$RLCTL" -n "$(ns B)" events --follow -j --only alarms
 	eventually 5 followed && alarm off overload -q && eventually 5 last_is off && alarm on overload for 1s -q && eventually 5 last_is on &&
 		alarm on overload for 1s -q && eventually 5 last_is off && json -s 'all(.[]; has("rate") | not) and
-			(.[-3:] | map(.event) == ["alarm-off", "alarm-on", "alarm-off"])' <"$TMP/events" && has 'alarm overload is on: load' rl B events
+			(.[-3:] | map(.event) == ["alarm-off", "alarm-on", "alarm-off"])' <"$TMP/events" && has 'alarm overload is on: load' rl B events && has 'alarm overload on ' rl B report --since 1h
 }
 into() { exec "${@:2}" >"$1" 2>"$1.err"; }
 followed() { alarm off overload -q && alarm on overload -q && last_is on; }
