@@ -29,7 +29,7 @@ host() {
 		ip -n "$(ns B)" link set customers up && ip -n "$(ns B)" addr add 192.0.2.1/28 dev eth1 || return
 	section "$PAGE" 'Customers behind one device' | grep -E '^(name|17|miller),' >"$TMP/tree/customers.csv" &&
 		"$TOP/scripts/tenants" --down "$TMP/tree/customers.csv" >"$TMP/tree/customers.policy" || return
-	printf 'rule any limit 100/second burst 100\n' >"$TMP/tree/docker0.policy"
+	printf 'rule any limit 20/second burst 100\n' >"$TMP/tree/docker0.policy"
 	section "$PAGE" 'One limit for each machine' | grep '^rule ' >"$TMP/tree/tap.policy"
 }
 

@@ -552,7 +552,7 @@ static const struct scenario rows[] = {
 	 "ip4=192.0.2.2 udp=7>1 : denied"},
 };
 
-/* Of an instance that goes by destination, a member is who receives. */
+/* Where an instance goes by destination, a member is who receives. */
 static const struct scenario by_dest[] = {
 	{"a bucket for each member that receives", "= set x; @x limit 1/h burst 1 per set member | "
 						   "add x: 10.0.0.0/24, 10.0.1.0/24 | "
