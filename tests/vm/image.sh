@@ -9,6 +9,7 @@ usage() {
 	cat <<-'END'
 	Usage: image.sh programs ARCHIVE         what was built, the tests, and the tools they call
 	       image.sh modules KERNEL ARCHIVE   of the kernel in the folder that fetch.sh names
+	       image.sh pings KERNEL ARCHIVE     busybox, and a guest that pings the host by its network card
 	       image.sh system KERNEL ARCHIVE    this system's systemd and networkd, and what make install installs
 	Paths are absolute.
 	END
@@ -33,12 +34,12 @@ ipip sit ip_gre ip6_gre wireguard nft_ct inet_diag tcp_diag udp_diag'
 # put FILE…: into the root, at the path it has here.
 put() { cp -L --parents -t "$ROOT" "$@"; }
 
-# put_libraries FILE…: every library that the loader would take for them; a script has none.
+# put_libraries FILE…: every library that the loader would take for them; a script and a static program have none.
 put_libraries() {
 	local file library
 	for file in "$@"; do
 		ldd "$file" 2>/dev/null || true
-	done | grep -oE '/[^ ]+\.so[^ ]*' | sort -u | while read -r library; do
+	done | { grep -oE '/[^ ]+\.so[^ ]*' || true; } | sort -u | while read -r library; do
 		put "$library"
 	done
 }
@@ -95,6 +96,19 @@ put_modules() { # KERNEL
 		echo "/modules/${name%.ko*}.ko" >>"$ROOT/modules/order"
 	done <"$ROOT/files"
 	rm "$ROOT/files"
+}
+
+# ---- a guest that pings
+
+put_pings() { # KERNEL
+	local busybox
+	busybox=$(type -P busybox)
+	mkdir "$ROOT"/{bin,proc,sys,dev}
+	put "$busybox" && put_libraries "$busybox"
+	[[ -e $ROOT/bin/busybox ]] || ln -s "$busybox" "$ROOT/bin/busybox"
+	ln -s busybox "$ROOT/bin/sh"
+	MODULES='virtio_pci virtio_net' && put_modules "$1"
+	cp tests/vm/guest/pings.sh "$ROOT/init"
 }
 
 # ---- a guest that systemd boots
@@ -183,6 +197,10 @@ programs:2)
 	;;
 modules:3)
 	put_modules "$2"
+	archive "$3"
+	;;
+pings:3)
+	put_pings "$2"
 	archive "$3"
 	;;
 system:3)
