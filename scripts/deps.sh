@@ -108,6 +108,7 @@ ssh-keygen         test   openssh-client    openssh
 fail2ban-server    test   fail2ban          fail2ban-server
 crowdsec           test   crowdsec          -
 exabgp             test   exabgp            -
+gobgpd             test   gobgpd            -
 bird               test   bird2             bird
 msmtp              test   msmtp             msmtp
 aiosmtpd/__init__.py test python3-aiosmtpd  python3-aiosmtpd
@@ -273,8 +274,10 @@ install_debian() {
 	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server bird exabgp; do
 		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/; s/^bird$/bird2/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
-	# It has a unit alone.
-	[[ " $* " != *" crowdsec "* ]] || systemctl disable --quiet crowdsec.service
+	# They have a unit alone.
+	for service in crowdsec gobgpd; do
+		[[ " $* " != *" $service "* ]] || systemctl disable --quiet "$service.service" || return
+	done
 }
 
 install_packages() {
