@@ -303,6 +303,9 @@ install: all
 		sed -e '1s,/usr/bin/env python3,/usr/bin/python3,' -e "s,'/usr/sbin/rlctl','$(SBINDIR)/rlctl'," \
 			-e "s,'/etc/rlctl/,'$(SYSCONFDIR)/rlctl/," scripts/$$name | \
 			install -m 755 /dev/stdin $(DESTDIR)$(SBINDIR)/$$name || exit 1; done
+	sed -e '1s,/usr/bin/env python3,/usr/bin/python3,' -e "s,'/usr/sbin/rlctl','$(SBINDIR)/rlctl'," scripts/rlctl-flowspec | \
+		install -D -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/rlctl-flowspec
+	ln -sfnr $(DESTDIR)$(DATADIR)/rlctl-flowspec $(DESTDIR)$(SBINDIR)/rlctl-flowspec
 	for unit in $(UNITS); do $(UNIT_SED) systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
@@ -315,12 +318,12 @@ install: all
 		install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(SBINDIR)/rlctl-overload $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
+	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(SBINDIR)/rlctl-overload $(DESTDIR)$(SBINDIR)/rlctl-flowspec $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 	rm -f $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
 	! cmp -s packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || rm $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
-	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import $(DESTDIR)$(DATADIR)/tenants
+	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import $(DESTDIR)$(DATADIR)/tenants $(DESTDIR)$(DATADIR)/rlctl-flowspec
 	rm -f $(PROGRAMS:scripts/%=$(DESTDIR)$(DATADIR)/%) $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
 	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/events $(DATADIR)/policies $(DATADIR); do \
 		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done
