@@ -365,7 +365,7 @@ static void key_test(void **state)
 	assert_int_equal(statement_parse(line, &ctx, &rule, &found, &err), 0);
 	memcpy(packet.src, source, sizeof(source));
 	memcpy(packet.dst, dest, sizeof(dest));
-	key = packet_key(&rule, &packet);
+	key = packet_key(&rule, &packet, NULL);
 	key_print(text, &key, &rule);
 	assert_string_equal(text, row->text);
 }

@@ -69,7 +69,7 @@ int trial_send(int to, const struct trial *trial)
 
 bool trials_receive(struct trials *trials, int from, int flags)
 {
-	struct trial trial;
+	struct trial trial = {0};
 	union rights rights = {0};
 	struct iovec data = {.iov_base = &trial, .iov_len = sizeof(trial)};
 	struct msghdr message = {.msg_iov = &data,

@@ -74,27 +74,29 @@ static int unpack(const struct packed *packed, void *out, size_t size)
 	return ret == Z_STREAM_END && !stream.avail_out ? 0 : ENOEXEC;
 }
 
-/* Kept by this process and those that it forks, for an attach opens its object twice. */
-static const void *unpacked(enum object_kind kind, size_t size)
-{
-	static void *kept[OBJECT_COUNT];
-	void *out = kept[kind];
+/* Unpacks it unless that was done. Kept by this process and those that it forks, for an attach
+ * opens its object twice. NULL with errno. */
+static void *unpacked[OBJECT_COUNT];
 
-	if (!out)
-		out = malloc(size);
-	if (!out || kept[kind])
-		return out;
-	errno = unpack(&objects[kind], out, size);
-	if (!errno)
-		return kept[kind] = out;
-	free(out);
-	return NULL;
+static const void *unpack_once(enum object_kind kind, size_t size)
+{
+	if (unpacked[kind])
+		return unpacked[kind];
+	unpacked[kind] = malloc(size);
+	if (!unpacked[kind])
+		return NULL;
+	errno = unpack(&objects[kind], unpacked[kind], size);
+	if (errno) {
+		free(unpacked[kind]);
+		unpacked[kind] = NULL;
+	}
+	return unpacked[kind];
 }
 
 void *object_unpack(enum object_kind kind, size_t *size)
 {
 	size_t bytes = unpacked_size(&objects[kind]);
-	const void *from = unpacked(kind, bytes);
+	const void *from = unpack_once(kind, bytes);
 	void *out = from ? malloc(bytes) : NULL;
 
 	if (!out)
