@@ -457,6 +457,15 @@ struct {
 	__uint(value_size, sizeof(struct rl_share_counts)); /* at attach: for each CPU */
 } share_counts SEC(".maps");
 
+/* Open connections: backend_connections.h. With limits on them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_CONNECTIONS_SIZE(2)); /* at attach */
+} connections SEC(".maps");
+
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -51,6 +51,7 @@
  *   alarm_counts                 half, then 0       rl_alarm_counts, of each CPU
  *   shares                       0                  rl_shares                      abi/share.h
  *   share_counts                 rl_parts.index     rl_share_counts, of each CPU
+ *   connections                  0                  rl_connections abi/connections.h
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
@@ -59,6 +60,7 @@
 #define RL_ABI_VERSION 22u
 
 #include "abi/alarms.h"
+#include "abi/connections.h"
 #include "abi/fields.h"
 #include "abi/filter.h"
 #include "abi/fleet.h"

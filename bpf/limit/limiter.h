@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "limit/backend_connections.h"
 #include "limit/backend_fleet.h"
 #include "limit/backend_hot.h"
 #include "limit/backend_lru.h"
@@ -56,6 +57,8 @@ static __always_inline int limit_admits(struct packet *p, const struct rl_rule *
 	}
 	if (parts_are_of(rule))
 		return parts_admits(p, rule);
+	if (connections_are_of(rule))
+		return connections_admits(p, rule);
 	return keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
 }
 
@@ -130,6 +133,8 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 	}
 	if (parts_are_of(rule))
 		return parts_consume(p, rule);
+	if (connections_are_of(rule))
+		return connections_admits(p, rule) ? OUTCOME_WITHIN : OUTCOME_OVER;
 	return keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
 }
 
@@ -149,7 +154,7 @@ static __always_inline void state_of_limit_refund(struct packet *p, const struct
 
 __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 {
-	if (!p || !rule)
+	if (!p || !rule || connections_are_of(rule))
 		return 0;
 	switch (rule->backend) {
 	case RL_BACKEND_HOT:

@@ -20,18 +20,19 @@
 #include "variant.h"
 
 #ifdef __bpf__
-const volatile bool matches_extra = false;   /* RL_USE_EXTRAS */
-const volatile bool matches_payload = false; /* RL_USE_PAYLOAD */
-const volatile bool has_alarms = false;      /* RL_USE_ANY_ALARMS */
-const volatile bool counts_alarms = false;   /* RL_USE_ALARMS */
-const volatile bool known_by_match = false;  /* RL_USE_KNOWN_BY */
-const volatile bool keeps_states = true;     /* RL_USE_ANY_STATES, or not the hot table */
-const volatile bool has_flows = false;       /* RL_USE_FLOWS; these have the maps of that name */
-const volatile bool has_windows = false;     /* RL_USE_WINDOWS */
-const volatile bool has_logs = false;        /* RL_USE_LOGS */
-const volatile bool has_fleet = false;       /* RL_USE_FLEET */
-const volatile bool knows_sources = false;   /* RL_USE_NEW_SOURCE */
-const volatile bool shares_limits = false;   /* RL_USE_PARTS */
+const volatile bool matches_extra = false;      /* RL_USE_EXTRAS */
+const volatile bool matches_payload = false;    /* RL_USE_PAYLOAD */
+const volatile bool has_alarms = false;         /* RL_USE_ANY_ALARMS */
+const volatile bool counts_alarms = false;      /* RL_USE_ALARMS */
+const volatile bool known_by_match = false;     /* RL_USE_KNOWN_BY */
+const volatile bool keeps_states = true;        /* RL_USE_ANY_STATES, or not the hot table */
+const volatile bool has_flows = false;          /* RL_USE_FLOWS; these have the maps of that name */
+const volatile bool has_windows = false;        /* RL_USE_WINDOWS */
+const volatile bool has_logs = false;           /* RL_USE_LOGS */
+const volatile bool has_fleet = false;          /* RL_USE_FLEET */
+const volatile bool knows_sources = false;      /* RL_USE_NEW_SOURCE */
+const volatile bool shares_limits = false;      /* RL_USE_PARTS */
+const volatile bool counts_connections = false; /* RL_USE_CONNECTIONS */
 #endif
 
 #if EXTENDED

@@ -71,13 +71,15 @@ union receipt {
 };
 
 /* Is it established: proof.h. Stranger: no, without a socket having been looked up. Bound: no, but
- * a UDP socket of this machine waits for it. */
+ * a UDP socket of this machine waits for it. Closed: no, but its connection was closed a while ago.
+ */
 enum proof {
 	PROOF_UNASKED,
 	PROOF_WANTED,
 	PROOF_STRANGER,
 	PROOF_NONE,
 	PROOF_BOUND,
+	PROOF_CLOSED, /* with counts_connections */
 	PROOF_ESTABLISHED
 };
 

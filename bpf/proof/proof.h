@@ -94,7 +94,9 @@ static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tu
 {
 	__u32 state = socket_state(bpf_skc_lookup_tcp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0));
 
-	return STATES_PROVEN >> (state & 31) & 1 ? PROOF_ESTABLISHED : PROOF_NONE;
+	if (STATES_PROVEN >> (state & 31) & 1)
+		return PROOF_ESTABLISHED;
+	return counts_connections && state == BPF_TCP_TIME_WAIT ? PROOF_CLOSED : PROOF_NONE;
 }
 
 /* A socket is bound, and to no peer. */

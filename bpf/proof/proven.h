@@ -16,6 +16,19 @@ static __always_inline bool is_established(void *ctx, bool skb, struct packet *p
 	return p->proof == PROOF_ESTABLISHED;
 }
 
+/* Does the limit spare the packet? One on connections spares what is closed, too, which opens
+ * nothing, and asks of an address that the filter of peers does not have any more. */
+static __always_inline bool is_spared(void *ctx, bool skb, struct packet *p,
+				      const struct rl_rule *rule)
+{
+	if (!(rule->flags & RL_RULE_UNLESS))
+		return false;
+	if (connections_are_of(rule) && p->proof == PROOF_STRANGER)
+		p->proof = PROOF_WANTED;
+	return is_established(ctx, skb, p) ||
+	       (connections_are_of(rule) && p->proof == PROOF_CLOSED);
+}
+
 /* A packet that passes: notes that its peer sent first, unless this machine did. */
 static __always_inline int they_began_note(void *ctx, bool skb, struct packet *p)
 {
@@ -122,7 +135,7 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->asked));
 	enum rl_reason reason = RL_REASON_OVER;
 
-	if (rule && rule->flags & RL_RULE_UNLESS && is_established(ctx, skb, &d->p)) {
+	if (rule && is_spared(ctx, skb, &d->p, rule)) {
 		reason = spared_decide(d);
 		rule = matched_rule(d, READ_ONCE(d->asked));
 	}

@@ -78,7 +78,8 @@ enum rl_keep_for { RL_KEEP_NONE, RL_KEEP_CLASSES(RL_KEEP_ENUM) RL_KEEP_SET };
 	X(BYTES, "byte")     \
 	X(BITS, "bit")
 #define RL_UNIT_ENUM(name, text) RL_ENUM(RL_, name)
-enum rl_unit { RL_UNITS(RL_UNIT_ENUM) RL_UNIT_COUNT };
+/* RL_CONNECTIONS has no period, and is spelt by the language alone. */
+enum rl_unit { RL_UNITS(RL_UNIT_ENUM) RL_CONNECTIONS, RL_UNIT_COUNT };
 
 /* The closed list of reasons: RL_X(NAME, "spelling", passes). */
 #define RL_REASONS(X)                    \

@@ -249,14 +249,15 @@ _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 /* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; unconfirmed
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
  * what this member of a fleet may spend; as the one bucket of a rule of which classes of senders
- * have parts. */
+ * have parts; in what the sockets of this machine have open. */
 enum rl_backend {
 	RL_BACKEND_LRU,
 	RL_BACKEND_HOT,
 	RL_BACKEND_UNCONFIRMED,
 	RL_BACKEND_SHARED,
 	RL_BACKEND_FLEET,
-	RL_BACKEND_PARTS
+	RL_BACKEND_PARTS,
+	RL_BACKEND_CONNECTIONS
 };
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
@@ -351,6 +352,7 @@ enum rl_policy_use {
 	RL_USE_MEMBER_KEYS = 1ull << 35, /* a key is RL_PART_MEMBER */
 	RL_USE_ACCOUNTS = 1ull << 36,    /* a key is RL_PART_ACCOUNT */
 	RL_USE_MANUAL = 1ull << 37,      /* an alarm is manual */
+	RL_USE_CONNECTIONS = 1ull << 38, /* a limit on open connections */
 };
 
 #define RL_USE_ANSWERS    (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -364,10 +366,11 @@ enum rl_policy_use {
 #define RL_USE_TABLES (RL_USE_HOT | RL_USE_SOURCES | RL_USE_PREFIXES)
 
 /* Those for which a program of the objects with EXTENDED is taken (bpf/variant.h). */
-#define RL_USE_EXTENDED                                                                           \
-	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |       \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS | \
-	 RL_USE_SET_RULES | RL_USE_ANY_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS)
+#define RL_USE_EXTENDED                                                                            \
+	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |        \
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS |  \
+	 RL_USE_SET_RULES | RL_USE_ANY_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS | \
+	 RL_USE_CONNECTIONS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */

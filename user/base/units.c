@@ -196,7 +196,7 @@ static int unit_find(const char *name)
 {
 	if (!*name)
 		return RL_PACKETS;
-	for (int i = 0; i < RL_UNIT_COUNT; i++) {
+	for (int i = 0; i < (int)ARRAY_SIZE(unit_names); i++) {
 		size_t len = strlen(unit_names[i]);
 
 		if (!strncasecmp(name, unit_names[i], len) &&
@@ -419,12 +419,19 @@ int amount_print(char *buf, size_t size, uint64_t amount, enum rl_unit unit)
 {
 	size_t i = 0;
 
-	if (unit == RL_PACKETS)
+	if (unit == RL_PACKETS || unit == RL_CONNECTIONS)
 		return snprintf(buf, size, "%" PRIu64, amount);
 	while (i < ARRAY_SIZE(multipliers) - 1 && (!amount || amount % multipliers[i].factor))
 		i++;
 	return snprintf(buf, size, "%" PRIu64 "%s%s", amount / multipliers[i].factor,
 			multipliers[i].name, unit_names[unit]);
+}
+
+const char *units_name(enum rl_unit unit)
+{
+	static const char *const names[RL_UNIT_COUNT] = {"packets", "bytes", "bits", "connections"};
+
+	return names[unit];
 }
 
 static int period_print(char *buf, size_t size, uint64_t ns)

@@ -90,6 +90,9 @@ static inline void amount_add(struct rl_amount *sum, const struct rl_amount *amo
  * length left out), 203.0.113.0/24, 2001:db8::/32 */
 int duration_print(char *buf, size_t size, uint64_t ns);
 int amount_print(char *buf, size_t size, uint64_t amount, enum rl_unit unit);
+/* The things that it counts: "packets", "bytes", "bits" or "connections". */
+const char *units_name(enum rl_unit unit);
+
 int rate_print(char *buf, size_t size, uint64_t amount, uint64_t period_ns, enum rl_unit unit);
 int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len);
 

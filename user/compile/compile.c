@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "compile/build.h"
 #include "compile/numbers.h"
+#include "compile/connections.h"
 #include "compile/parts.h"
 #include "policy/policy.h"
 
@@ -126,6 +127,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		ret = alarms_emit(b, next);
 	if (!ret)
 		parts_number(b);
+	if (!ret)
+		connections_number(b);
 	if (!ret)
 		ret = b->error;
 	if (!ret) {
@@ -261,7 +264,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (RL_REFUSES_CLASS(header) && has_limit(next))
 		return -EAGAIN; /* which class is remembered depends on all rules */
-	if (program_uses_of(next, ctx) & RL_USE_PARTS)
+	if (program_uses_of(next, ctx) & (RL_USE_PARTS | RL_USE_CONNECTIONS))
 		return -EAGAIN; /* they are numbered together */
 	if (extras_count(next))
 		return -EAGAIN; /* theirs are written with the whole policy */

@@ -62,6 +62,7 @@ struct compile_context {
 	uint32_t possible_cpus; /* may come online and take a batch; >= cpus */
 	bool share;             /* --table cpu: each CPU enforces its share of every rate */
 	bool hot;               /* buckets are in the hot table */
+	bool conntrack;         /* who is established is asked of connection tracking */
 	bool no_refusals;       /* tests: no refusal is remembered */
 	enum rl_hook hook;
 	uint32_t log_max;                  /* packets in a sliding-log */

@@ -84,6 +84,8 @@ uint64_t rule_uses(const struct rule *rule)
 		uses |= rule->kind == PREFIX_ADDR ? RL_USE_ALLOWS : RL_USE_ALLOWS_ANY;
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses;
+	if (limit->unit == RL_CONNECTIONS)
+		return uses | RL_USE_CONNECTIONS;
 	if (!limit_is_bucket(limit) || limit->fleet || limit->over == RL_OVER_BAN)
 		uses |= RL_USE_STATES;
 	uses |= parts_uses(limit);
@@ -256,6 +258,12 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes)
 static void check_rule(struct build *b, const struct rule *rule)
 {
 	parts_check(b, rule);
+	if (rule->limit.unit == RL_CONNECTIONS && b->ctx->conntrack)
+		build_refuse(
+			b, rule, -EOPNOTSUPP,
+			"connections are counted by the sockets of this machine, and attach "
+			"--state conntrack is for one that forwards: limit new connections, "
+			"for example with tcp syn limit 50/second, or use ct count of nftables");
 	if (rule->limit.fleet && b->ctx->share)
 		build_refuse(b, rule, -EOPNOTSUPP,
 			     "fleet does not work with --table cpu: detach, then attach with "

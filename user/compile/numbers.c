@@ -203,6 +203,8 @@ bool limit_is_bucket(const struct rl_limit *limit)
 static enum rl_backend backend_choose(const struct rl_limit *limit,
 				      const struct compile_context *ctx)
 {
+	if (limit->unit == RL_CONNECTIONS)
+		return RL_BACKEND_CONNECTIONS;
 	if (limit->fleet)
 		return RL_BACKEND_FLEET;
 	if (limit_has_parts(limit))
@@ -230,6 +232,8 @@ uint64_t limit_state_uses(const struct rl_limit *limit, const struct compile_con
 {
 	enum rl_backend backend = backend_choose(limit, ctx);
 
+	if (backend == RL_BACKEND_CONNECTIONS)
+		return RL_USE_CONNECTIONS;
 	if (backend == RL_BACKEND_SHARED)
 		return RL_USE_SHARED;
 	if (backend == RL_BACKEND_PARTS) /* each sender has a bucket */
@@ -272,15 +276,20 @@ static bool is_lookup_address(const struct rl_limit *limit, const struct compile
 	       parts_begin_with_dest(parts) == ctx->text->by_dest;
 }
 
+static bool counts_bytes(const struct rl_limit *limit)
+{
+	return limit->unit == RL_BYTES || limit->unit == RL_BITS;
+}
+
 static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
 	       (is_lookup_address(limit, ctx) ? RL_RULE_LOOKUP_ADDRESS : 0) |
 	       (parts_begin_with_dest(key_parts(limit)) ? RL_RULE_DEST : 0) |
-	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
+	       (counts_bytes(limit) ? RL_RULE_BYTES : 0) |
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
 	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0) |
-	       (limit->over == RL_OVER_UNLESS ? RL_RULE_UNLESS : 0) |
+	       (limit_spares(limit) ? RL_RULE_UNLESS : 0) |
 	       (limit->over == RL_OVER_CHALLENGE ? RL_RULE_CHALLENGE : 0) |
 	       (limit->over == RL_OVER_TRUNCATE ? RL_RULE_TRUNCATE : 0);
 }
@@ -296,6 +305,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
 	out->backend = backend_choose(limit, ctx);
 	out->flags = flags_of(limit, ctx);
+	if (out->backend == RL_BACKEND_CONNECTIONS)
+		return; /* packets compare with limit.amount */
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:

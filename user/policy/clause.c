@@ -224,7 +224,9 @@ static int clause_check(struct parser *p, int name)
 			      "is not an option of limit: write burst, queue, slots, ramp, cold, "
 			      "share, keep, per, over, fleet, for or while; write matches before "
 			      "limit");
-	if (name >= 0 && !clause_applies(name, rule->limit.algorithm))
+	if (rule->limit.unit == RL_CONNECTIONS && (algorithm < ANY_LIMIT || name == CLAUSE_FLEET))
+		return refuse(p, p->span, "does not apply to a limit on connections: remove it");
+	if (!clause_applies(name, rule->limit.algorithm))
 		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);
 	return clause_given(p, name) ? refuse_twice(p) : 0;

@@ -128,7 +128,7 @@ int parse_limit(struct parser *p)
 				"an algorithm or a rate: write token-bucket, leaky-bucket, "
 				"fixed-window, sliding-window, sliding-log or warm-up, or a rate "
 				"such as " RATE_EXAMPLES);
-	rc = limit_rate_parse(p);
+	rc = connections_follow(p) ? parse_connections(p, algorithm) : limit_rate_parse(p);
 	if (!rc)
 		rc = parse_clauses(p);
 	if (rc)
@@ -136,8 +136,11 @@ int parse_limit(struct parser *p)
 	if (!clause_given(p, CLAUSE_PER))
 		key_set(limit, rule_default_key(p->rule, p->ctx));
 	rc = key_check(p);
-	if (!rc)
-		rc = limit_finish[limit->algorithm](p);
+	if (rc)
+		return rc;
+	if (limit->unit == RL_CONNECTIONS)
+		return connections_check(p);
+	rc = limit_finish[limit->algorithm](p);
 	if (!rc)
 		rc = division_check(p);
 	if (!rc)

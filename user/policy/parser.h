@@ -250,6 +250,15 @@ int parse_keep(struct parser *p);
 /* Refuses them beside options that a divided bucket does not have. */
 int division_check(struct parser *p);
 
+/* ---- connections.c ---- */
+
+/* Do the words under the cursor begin a limit on connections? */
+bool connections_follow(const struct parser *p);
+/* algorithm: the one that was written, or -1. */
+int parse_connections(struct parser *p, int algorithm);
+/* Refuses what stands beside one and has no meaning there. */
+int connections_check(struct parser *p);
+
 /* ---- ban.c ---- */
 
 /* Refuses a ban that hits every address. */

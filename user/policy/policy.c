@@ -90,7 +90,7 @@ static uint64_t limit_identity(const struct rl_limit *limit)
 	return (uint64_t)limit->key_parts << 48 | (uint64_t)limit->dest_len4 << 40 |
 	       (uint64_t)limit->dest_len6 << 32 | (uint64_t)limit->key << 24 |
 	       (uint64_t)limit->key_len4 << 16 | (uint64_t)limit->key_len6 << 8 |
-	       (limit->unit != RL_PACKETS);
+	       (limit->unit == RL_CONNECTIONS ? 2 : limit->unit != RL_PACKETS);
 }
 
 static bool is_limit(const struct rule *rule)

@@ -288,6 +288,19 @@ const char *rule_while(const struct rule *rule, bool *off);
  * 32,128 for both. */
 enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx);
 
+/* Is it a limit on open connections? */
+static inline bool rule_limits_connections(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_LIMIT && rule->limit.unit == RL_CONNECTIONS;
+}
+
+/* Does the limit pass packets over it that are established? */
+static inline bool limit_spares(const struct rl_limit *limit)
+{
+	return limit->over == RL_OVER_UNLESS ||
+	       (limit->unit == RL_CONNECTIONS && limit->over == RL_OVER_DROP);
+}
+
 /* Adds, or replaces the rule of the same identity. 0 or -ENOMEM. */
 int policy_put(struct policy *policy, const struct rule *rule);
 

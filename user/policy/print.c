@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Model to text: one canonical line per rule, which the parser reads back as the same rule. */
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
@@ -208,6 +209,9 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 {
 	char rate[QUANTITY_TEXT_MAX];
 
+	if (limit->unit == RL_CONNECTIONS)
+		return put(w, " %" PRIu64 " connection%s", (uint64_t)limit->amount,
+			   limit->amount == 1 ? "" : "s");
 	if (limit->algorithm != RL_TOKEN_BUCKET)
 		put(w, " %s", algorithm_words[limit->algorithm]);
 	rate_print(rate, sizeof(rate), limit->amount, limit->period_ns, limit->unit);

@@ -41,6 +41,8 @@ static void worst_keep(struct verdict *worst, const struct verdict *one)
  * tunnel may not be. */
 static bool drops(const struct rl_limit *limit, const struct flow *flow)
 {
+	if (limit->unit == RL_CONNECTIONS) /* none of a connection that is open */
+		return false;
 	return (flow->proto && limit->over == RL_OVER_UNLESS) || limit->over == RL_OVER_DROP ||
 	       limit->over == RL_OVER_BAN || limit->over == RL_OVER_CHALLENGE ||
 	       limit->over == RL_OVER_TRUNCATE;

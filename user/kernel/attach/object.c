@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "algorithm/connections.h"
 #include "algorithm/known_filter.h"
 #include "base/message.h"
 #include "compile/compiled.h"
@@ -24,8 +25,9 @@
 #include "kernel/policy/rule_counters.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/asked_table.h"
-#include "kernel/state/accounts.h"
+#include "kernel/proof/connections.h"
 #include "kernel/proof/peers.h"
+#include "kernel/state/accounts.h"
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/bans.h"
 #include "rlctl.skel.h"
@@ -34,10 +36,11 @@
 #include "rlctl_conntrack_answers.skel.h"
 #include "rlctl_extended.skel.h"
 
-#define SETS_MIN    2u    /* one set means that there is no hot table */
-#define ONE_PIECE   2048u /* bytes of MTU that fit one buffer with every driver */
-#define SLOTS_ARRAY 8192u /* further slots are in chunks */
-#define SPILLED_MIN 4096u
+#define SETS_MIN            2u    /* one set means that there is no hot table */
+#define ONE_PIECE           2048u /* bytes of MTU that fit one buffer with every driver */
+#define SLOTS_ARRAY         8192u /* further slots are in chunks */
+#define SPILLED_MIN         4096u
+#define CONNECTION_SETS_MAX (1u << CONNECTION_COUNT_BITS) /* the rest of a hash is the tag */
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -99,6 +102,15 @@ static void matches_choose(struct rlctl_bpf *skel, uint64_t uses)
 	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
 }
 
+uint32_t connection_sets(const struct rl_instance *info)
+{
+	uint32_t sets = SETS_MIN;
+
+	while (sets * RL_CONNECTION_WAYS < info->sources && sets < CONNECTION_SETS_MAX)
+		sets *= 2;
+	return sets;
+}
+
 /* The maps of the policies, as they are created where one needs them. */
 static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
@@ -118,6 +130,8 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_max_entries(skel->maps.answers, RL_ANSWERS_CPUS + info->possible_cpus);
 	bpf_map__set_value_size(skel->maps.share_counts,
 				info->possible_cpus * sizeof(struct rl_share_counts));
+	skel->rodata->connection_mask = connection_sets(info) - 1;
+	bpf_map__set_value_size(skel->maps.connections, RL_CONNECTIONS_SIZE(connection_sets(info)));
 	bpf_map__set_max_entries(skel->maps.fleet_keys, info->sources);
 	bpf_map__set_type(skel->maps.flows, lru_type(info));
 	bpf_map__set_max_entries(skel->maps.flows, info->sources);
@@ -162,6 +176,7 @@ static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance 
 	skel->rodata->keeps_asked = instance_asks(info, uses);
 	skel->rodata->knows_sources = uses & RL_USE_NEW_SOURCE;
 	skel->rodata->shares_limits = uses & RL_USE_PARTS;
+	skel->rodata->counts_connections = uses & RL_USE_CONNECTIONS;
 	skel->rodata->hot_mask = bpf_map__max_entries(skel->maps.hot) - 1;
 	skel->rodata->refusal_mask = bpf_map__max_entries(skel->maps.refusals) - 1;
 	skel->rodata->cache_mask = bpf_map__max_entries(skel->maps.prefix_cache) - 1;
@@ -498,6 +513,8 @@ void policy_maps_trim(const struct instance *instance, uint64_t uses)
 			continue;
 		if (map == POLICY_MAP_peers)
 			peers_unfeed(instance);
+		if (map == POLICY_MAP_connections)
+			connections_end(instance);
 		policy_map_drop(instance, map);
 	}
 	if (!(uses & RL_USE_BANS))

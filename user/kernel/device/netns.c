@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,4 +84,16 @@ int netns_name(char out[NAME_MAX + 1])
 	if (dir)
 		closedir(dir);
 	return found || first < 0 ? 0 : -ENOENT;
+}
+
+int netns_cookie_read(__u64 *out)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+	socklen_t size = sizeof(*out);
+
+	if (fd < 0)
+		return -errno;
+	ret = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) ? -errno : 0;
+	close(fd);
+	return ret;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits.h>
+#include <linux/types.h>
 
 /* Enters /run/netns/NAME, as `ip -n` does, without changing the mount namespace. Reports. */
 int netns_enter(const char *name);
@@ -11,3 +12,7 @@ int netns_enter(const char *name);
  * 1, or if that is unknown and this one has no name. -ENOENT: another without a name. Silent.
  */
 int netns_name(char out[NAME_MAX + 1]);
+
+/* The number by which programs tell this network namespace from others. 0 or a negative errno.
+ * Silent. */
+int netns_cookie_read(__u64 *out);

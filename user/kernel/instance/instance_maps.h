@@ -78,7 +78,8 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	X(set_counts, RL_USE_ANY_SETS)     \
 	X(accounts, RL_USE_ACCOUNTS)       \
 	X(shares, RL_USE_PARTS)            \
-	X(share_counts, RL_USE_PARTS)
+	X(share_counts, RL_USE_PARTS)      \
+	X(connections, RL_USE_CONNECTIONS)
 
 #define POLICY_MAP_ID(name, uses) POLICY_MAP_##name,
 enum policy_map { POLICY_MAPS(POLICY_MAP_ID) POLICY_MAP_COUNT };

@@ -41,6 +41,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.possible_cpus = instance->info.possible_cpus,
 		.share = instance->info.table == RL_TABLE_CPU,
 		.hot = instance->info.table == RL_TABLE_HOT,
+		.conntrack = instance->info.proof == RL_PROOF_CONNTRACK,
 		.no_refusals = instance->no_refusals,
 		.hook = instance->info.hook,
 		.log_max = instance->info.log_depth,

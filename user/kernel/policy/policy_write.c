@@ -31,6 +31,7 @@
 #include "kernel/policy/comments.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/proof/connections.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/alarm_maps.h"
@@ -237,6 +238,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 	if (!ret)
 		ret = share_counts_begin(instance, compiled);
 	if (!ret)
+		ret = connections_begin(instance, next);
+	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	return ret ? report_write_error(instance, ret) : 0;
 }
@@ -261,8 +264,10 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	alarms_drop(instance, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
-	if (!instance->on_trial) /* else the former policy may come back, with its states */
+	if (!instance->on_trial) { /* else the former policy may come back, with its states */
+		connections_settle(instance, next);
 		policy_settle(instance, compiled);
+	}
 	return 0;
 }
 

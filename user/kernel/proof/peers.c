@@ -30,6 +30,7 @@
 
 #include "algorithm/peers.h"
 #include "base/privilege.h"
+#include "kernel/device/netns.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/shared_table.h"
@@ -227,18 +228,6 @@ static int seeds_put(struct filter *filter)
 }
 
 /* ---- feeding */
-
-static int netns_cookie_read(__u64 *out)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
-	socklen_t size = sizeof(*out);
-
-	if (fd < 0)
-		return -errno;
-	ret = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) ? -errno : 0;
-	close(fd);
-	return ret;
-}
 
 static int programs_load(const struct filter *filter, struct peers_bpf **out)
 {

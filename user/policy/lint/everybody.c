@@ -28,8 +28,7 @@ void deny_all_warn(const struct rule *rule, const struct policy_context *ctx, po
  * can take all, else of each. */
 static bool holds_back(const struct rule *rule, bool shared)
 {
-	return is_limit(rule) && !is_shadow(rule) && !rule->extra && !rule->for_ns &&
-	       !rule->limit.share[0] &&
+	return limits_packets(rule) && !rule->extra && !rule->for_ns && !rule->limit.share[0] &&
 	       (shared ? !key_parts(&rule->limit) : !!(key_parts(&rule->limit) & RL_PART_SOURCE));
 }
 

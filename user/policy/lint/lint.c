@@ -286,7 +286,7 @@ static void hidden_find(struct lint *lint, const struct group *group, size_t out
 	const struct rule *by = NULL;
 	enum hiding hiding;
 
-	if (!is_limit(limit) || is_shadow(limit))
+	if (!limits_packets(limit))
 		return;
 	for (hiding = 0; hiding < HIDINGS; hiding++) {
 		by = hidden_by(lint, group, outer, limit, hiding);

@@ -24,6 +24,11 @@ bool is_shadow(const struct rule *rule)
 	       (rule->limit.over == RL_OVER_SHADOW || rule->limit.over == RL_OVER_MARK);
 }
 
+bool limits_packets(const struct rule *rule)
+{
+	return is_limit(rule) && !is_shadow(rule) && rule->limit.unit != RL_CONNECTIONS;
+}
+
 bool is_wide(const struct rule *rule)
 {
 	return rule->kind == PREFIX_ANY ||
@@ -50,7 +55,7 @@ bool limit_replaces(const struct rule *limit, const struct rule *hidden,
 {
 	uint8_t parts = limit_parts(&limit->limit);
 
-	if (!is_limit(limit) || is_shadow(limit) ||
+	if (!limits_packets(limit) ||
 	    (limit->limit.unit == RL_PACKETS) != (hidden->limit.unit == RL_PACKETS))
 		return false;
 	return parts == limit_parts(&hidden->limit) || !parts ||
@@ -115,7 +120,7 @@ bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
 	uint64_t full = packet_size(limit, ctx, ETHERNET_BYTES), wanted, held;
 	char size[QUANTITY_TEXT_MAX], usual[QUANTITY_TEXT_MAX];
 
-	if (!is_limit(rule) || is_shadow(rule) ||
+	if (!limits_packets(rule) ||
 	    (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_WARM_UP))
 		return false;
 	wanted = burst_default(limit, ctx);
@@ -215,7 +220,7 @@ static bool match_covers(const struct rule *outer, const struct rule *inner)
  * as `limit`? A rule of any is not asked about packets that a longer prefix decides on. */
 static bool holds_forged(const struct rule *rule, const struct rule *limit)
 {
-	if (!is_limit(rule) || is_shadow(rule) || !key_is_shared(rule))
+	if (!limits_packets(rule) || !key_is_shared(rule))
 		return false;
 	if (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR)
 		return false;
@@ -286,7 +291,7 @@ const struct rule *forged_find(const struct policy *wide, int *error)
 	const struct rule *first = NULL;
 
 	policy_for_each (wide, rule) {
-		if (!is_limit(rule) || is_shadow(rule) || !is_wide(rule) || key_is_shared(rule) ||
+		if (!limits_packets(rule) || !is_wide(rule) || key_is_shared(rule) ||
 		    match_wants_established(&rule->match) || (first && rule->line > first->line))
 			continue;
 		if (passes_forged(wide, rule, true, error) ||
@@ -303,9 +308,8 @@ static bool holds_unknown(const struct rule *rule)
 {
 	bool off;
 
-	return rule->kind == PREFIX_DEVICE && is_limit(rule) && !is_shadow(rule) &&
-	       !limit_parts(&rule->limit) && match_wants(&rule->match, RL_MATCH_NEW_SOURCE) &&
-	       !rule_while(rule, &off)[0];
+	return rule->kind == PREFIX_DEVICE && limits_packets(rule) && !limit_parts(&rule->limit) &&
+	       match_wants(&rule->match, RL_MATCH_NEW_SOURCE) && !rule_while(rule, &off)[0];
 }
 
 static double rate_of(const struct rl_limit *limit)

@@ -19,6 +19,9 @@ static inline uint8_t limit_parts(const struct rl_limit *limit)
 /* A limit that drops nothing. */
 bool is_shadow(const struct rule *rule);
 
+/* A limit on packets or bytes that drops. */
+bool limits_packets(const struct rule *rule);
+
 /* Is its prefix any, or the whole of IPv4 or of IPv6? */
 bool is_wide(const struct rule *rule);
 
