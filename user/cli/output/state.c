@@ -71,18 +71,18 @@ void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const str
 
 void report_allowance(struct report *report, const struct source_entry *entry)
 {
-	bool packets = entry->rule && entry->rule->limit.unit == RL_PACKETS;
+	enum rl_unit unit = entry->rule ? entry->rule->limit.unit : RL_BYTES;
 	char text[NUMBER_TEXT_MAX];
 
 	if (!entry->has_state) {
 		report_none(report, "remaining");
 		return;
 	}
-	amount_print(text, sizeof(text), entry->allowance.remaining,
-		     packets ? RL_PACKETS : RL_BYTES);
+	unit = unit == RL_BITS ? RL_BYTES : unit;
+	amount_print(text, sizeof(text), entry->allowance.remaining, unit);
 	report_text(report, NULL, "remaining", text);
 	report_value(report, "remaining", json_object_new_uint64(entry->allowance.remaining));
-	report_value(report, "unit", json_object_new_string(packets ? "packets" : "bytes"));
+	report_value(report, "unit", json_object_new_string(units_name(unit)));
 	report_value(report, "wait_ns", json_object_new_uint64(entry->allowance.wait_ns));
 }
 
@@ -90,6 +90,10 @@ void report_next(struct report *report, const struct source_entry *entry)
 {
 	char text[NUMBER_TEXT_MAX];
 
+	if (entry->rule && rule_limits_connections(entry->rule) && !entry->allowance.remaining) {
+		report_none(report, "next in"); /* when one is closed */
+		return;
+	}
 	wait_print(text, entry->next_ns);
 	report_text(report, NULL, "next in", entry->next_ns ? text : "now");
 	report_value(report, "next_ns", json_object_new_uint64(entry->next_ns));

@@ -67,6 +67,8 @@ static struct json_object *json_rule(const struct instance_stats *stats, size_t 
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
 	json_put(object, "shadow", json_amount(&counters->shadow));
+	if (stats->connections && rule_limits_connections(rule))
+		json_put_number(object, "open_connections", stats->connections[i]);
 	if (stats->shares && has_share(rule))
 		json_put(object, "share", json_share(rule, &stats->shares[i]));
 	return object;
@@ -286,7 +288,7 @@ static const char *over_heading(const struct instance_stats *stats)
 		const struct rule *rule = &stats->policy.rules[i];
 		bool limit = rule->action == RL_ACTION_LIMIT;
 
-		if (limit && rule->limit.over == RL_OVER_UNLESS)
+		if (limit && limit_spares(&rule->limit))
 			kinds |= 2;
 		else if (stats->rules[i].shadow.packets ||
 			 (limit && rule->limit.over == RL_OVER_SHADOW))
@@ -388,6 +390,26 @@ static void shares_print(const struct reading *reading, const struct policy_cont
 			    reading->elapsed_ns);
 }
 
+static void connections_table(const struct instance_stats *stats, const struct policy_context *ctx)
+{
+	struct table table = {.columns = 2, .right = 1};
+	char words[RULE_TEXT_MAX];
+
+	if (!stats->connections)
+		return;
+	putchar('\n');
+	table_cell(&table, "open");
+	table_cell(&table, "rule");
+	for (size_t i = 0; i < stats->policy.count; i++) {
+		if (!rule_limits_connections(&stats->policy.rules[i]))
+			continue;
+		table_number(&table, stats->connections[i]);
+		rule_format(words, &stats->policy.rules[i], ctx);
+		table_cell(&table, words);
+	}
+	table_print(&table);
+}
+
 static void tables_print(const struct instance *instance, const struct reading *reading)
 {
 	struct policy_context ctx;
@@ -398,6 +420,7 @@ static void tables_print(const struct instance *instance, const struct reading *
 		putchar('\n');
 		rules_table(reading, &ctx);
 	}
+	connections_table(reading->now, &ctx);
 	shares_print(reading, &ctx);
 	if (reading->now->policy.set_count) {
 		putchar('\n');

@@ -150,6 +150,8 @@ static struct limit_look fresh_look(const struct ground *ground, const struct ru
 	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : ground->packet->bytes;
 	struct allowance left = {.remaining = rule->limit.amount};
 
+	if (rule_limits_connections(rule))
+		return (struct limit_look){.admits = true, .remaining = rule->limit.amount};
 	numbers_compile(&rule->limit, &ctx, &numbers);
 	if (numbers.backend == RL_BACKEND_PARTS && kept)
 		numbers.parts.reserve = 0;
@@ -193,7 +195,9 @@ static int source_ask(struct ground *ground, struct question *q)
 
 static enum rl_unit left_unit(const struct explained *item)
 {
-	return item->rule->limit.unit == RL_PACKETS ? RL_PACKETS : RL_BYTES;
+	if (item->rule->limit.unit == RL_BITS)
+		return RL_BYTES;
+	return item->rule->limit.unit;
 }
 
 /* More about a packet over the limit. depends: on these fields that are not stated. */
@@ -207,11 +211,14 @@ static const char *over_more(const struct explained *item, unsigned int depends)
 	case RL_REASON_TRUNCATED:
 		return ", answered if it is a DNS query";
 	default:
-		return item->rule->limit.over == RL_OVER_UNLESS && depends & RL_MATCH_ESTABLISHED
+		return limit_spares(&item->rule->limit) && depends & RL_MATCH_ESTABLISHED
 			       ? ", dropped unless it is established"
 			       : "";
 	}
 }
+
+static const char *const left_names[] = {
+	[RL_PACKETS] = " packet", [RL_BYTES] = "", [RL_CONNECTIONS] = " connection"};
 
 static void look_print(char out[TEXT_MAX], const struct explained *item, unsigned int depends)
 {
@@ -231,12 +238,10 @@ static void look_print(char out[TEXT_MAX], const struct explained *item, unsigne
 		snprintf(out, TEXT_MAX, "yes, over: nothing left%s, next in %s%s", others, time,
 			 over_more(item, depends));
 	else
-		snprintf(out, TEXT_MAX, "yes, %s: %s%s left%s%s", l->admits ? "within" : "over",
-			 amount,
-			 rule->limit.unit != RL_PACKETS ? ""
-			 : l->remaining == 1            ? " packet"
-							: " packets",
-			 others, l->admits ? "" : over_more(item, depends));
+		snprintf(out, TEXT_MAX, "yes, %s: %s%s%s left%s%s", l->admits ? "within" : "over",
+			 amount, left_names[left_unit(item)],
+			 left_unit(item) == RL_BYTES || l->remaining == 1 ? "" : "s", others,
+			 l->admits ? "" : over_more(item, depends));
 }
 
 /* banned: the source is, which decides. */
@@ -285,7 +290,7 @@ static void look_put(struct json_object *object, const struct explained *item)
 
 	json_put_bool(object, "admits", l->admits && !l->banned);
 	json_put_number(object, "remaining", l->remaining);
-	json_put_text(object, "unit", left_unit(item) == RL_PACKETS ? "packets" : "bytes");
+	json_put_text(object, "unit", units_name(left_unit(item)));
 	json_put_number(object, "wait_ns", l->wait_ns);
 	if (l->banned)
 		json_put_number(object, "ban_ns", l->ban_ns);

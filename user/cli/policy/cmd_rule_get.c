@@ -104,6 +104,8 @@ static const char *proof_of(const struct rule *rule, bool tracked)
 			       : ", unless a socket of this machine proves them established";
 	if (!limits)
 		return "";
+	if (rule_limits_connections(rule) && limit_spares(&rule->limit))
+		return "; over the limit, those that belong to an open connection pass";
 	switch (rule->limit.over) {
 	case RL_OVER_UNLESS:
 		return tracked ? "; over the limit, those that connection tracking proves "

@@ -189,6 +189,14 @@ static void addresses_note(const struct local_addresses *local, const char *capt
 		     capture);
 }
 
+static bool policy_counts_connections(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule_limits_connections(rule))
+			return true;
+	return false;
+}
+
 void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
 			 const char *capture)
 {
@@ -197,6 +205,10 @@ void simulate_local_note(const struct simulate_local *local, const struct policy
 	if (!local->stack && policy_asks(policy))
 		note("%s: nothing counts as established, because a capture has no sockets: give "
 		     "the addresses of its machine with --local",
+		     capture);
+	if (policy_counts_connections(policy))
+		note("%s: limits on connections refuse nothing here, because a capture has no "
+		     "sockets: try them with attach --try, or with over count",
 		     capture);
 	if (!local->stack)
 		return;

@@ -110,6 +110,23 @@ static int hot_walk(struct source_search *s)
 	return ret;
 }
 
+/* Under limits on connections, but those that count by more than the address. */
+static int connections_walk(struct source_search *s)
+{
+	const uint8_t more = (uint8_t) ~(s->text.by_dest ? RL_PART_DEST : RL_PART_SOURCE);
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		struct rl_state_key key;
+
+		if (ret || !rule_limits_connections(rule) || key_parts(&rule->limit) & more)
+			continue;
+		key = key_made(s, rule);
+		ret = search_connections(s, rule, &key);
+	}
+	return ret;
+}
+
 /* In policy order; bans from everything first. */
 static int entry_compare(const void *a, const void *b)
 {
@@ -169,6 +186,8 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 		ret = hot_walk(&s);
 	if (!ret)
 		ret = shared_walk(&s);
+	if (!ret)
+		ret = connections_walk(&s);
 	if (!ret)
 		ret = bans_walk(&s, ban_found);
 	search_end(&s);

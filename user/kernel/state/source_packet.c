@@ -140,7 +140,10 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 
 	search_begin(&s);
 	*out = (struct source_entry){.rule = rule};
-	if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
+	if (rule_limits_connections(rule)) {
+		out->key = key_find(&s, rule, packet);
+		ret = search_connections(&s, rule, &out->key);
+	} else if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
 		out->key = key_find(&s, rule, packet);
 		ret = limit_lookup(&s, rule, &out->key);
 	}
@@ -213,6 +216,8 @@ static int key_look(struct source_search *s, const struct rule *rule,
 	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
 	int ret;
 
+	if (rule_limits_connections(rule))
+		return search_connections(s, rule, key);
 	if (is_in_slot(rule)) {
 		ret = shared_lookup(s, rule, key);
 		if (!ret && !s->entries[0].admits)

@@ -15,6 +15,7 @@
 #include "compile/numbers.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/proof/connections.h"
 
 void search_begin(struct source_search *s)
 {
@@ -209,6 +210,20 @@ int search_state(struct source_search *s, const struct rl_state_key *key, const 
 	if (s->spent && entry.allowance.remaining)
 		return 0;
 	entry.admits = s->bytes && any_admits(s, rule, values, value_size, parts);
+	return search_add(s, &entry);
+}
+
+int search_connections(struct source_search *s, const struct rule *rule,
+		       const struct rl_state_key *key)
+{
+	struct source_entry entry = {.key = *key, .rule = rule, .has_state = true};
+	uint64_t open;
+	int ret = connections_of_key(s->instance, rule, key, &open);
+
+	if (ret)
+		return ret;
+	entry.admits = open < rule->limit.amount;
+	entry.allowance.remaining = entry.admits ? rule->limit.amount - open : 0;
 	return search_add(s, &entry);
 }
 

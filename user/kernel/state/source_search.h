@@ -83,6 +83,10 @@ int search_state(struct source_search *s, const struct rl_state_key *key, const 
 int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
 int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
 
+/* The same of what a limit on connections has open under the key. */
+int search_connections(struct source_search *s, const struct rule *rule,
+		       const struct rl_state_key *key);
+
 /* ---- walks through the maps that hold states and bans by their keys; the hot table holds none */
 
 /* The values of one key, `parts` of them. 0 to continue. */

@@ -111,6 +111,7 @@ int shared_walk(struct source_search *s)
 		if (!ret && rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
 			ret = account_walk(s, rule);
 		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
+		    rule_limits_connections(rule) ||
 		    (s->addr && rule->limit.share[0]) || /* not for each address */
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)

@@ -27,6 +27,7 @@
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/proof/connections.h"
 #include "policy/policy.h"
 
 /* Counters of bans and of the hot table, if there is one. */
@@ -89,6 +90,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 	if (!ret)
 		ret = share_counts_read(instance, &stats.policy, &stats.shares);
 	if (!ret)
+		ret = connections_read(instance, &stats.policy, &stats.connections);
+	if (!ret)
 		ret = set_stats_read(instance, &stats.policy, &stats.sets);
 	if (!ret)
 		ret = alarms_at_now(instance, &stats);
@@ -110,6 +113,7 @@ void instance_stats_clear(struct instance_stats *stats)
 	policy_clear(&stats->policy);
 	free(stats->rules);
 	free(stats->shares);
+	free(stats->connections);
 	free(stats->sets);
 	memset(stats, 0, sizeof(*stats));
 }

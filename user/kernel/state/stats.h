@@ -21,6 +21,7 @@ struct instance_stats {
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
 	struct share_counts *shares; /* for policy.rules[i]; NULL: no limit is shared */
+	uint64_t *connections;       /* open, for policy.rules[i]; NULL: no limit is on them */
 	struct set_stats *sets;      /* for policy.sets[i] */
 	struct alarms_now alarms;
 	struct clock_pair alarms_at; /* when they were read */

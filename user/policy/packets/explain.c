@@ -210,12 +210,12 @@ static enum rl_reason over_reason(const struct walk *walk, const struct rule *ru
 {
 	const struct probe *probe = walk->probe;
 
+	if (limit_spares(&rule->limit))
+		return probe->is_established ? RL_REASON_ESTABLISHED : RL_REASON_OVER;
 	switch (rule->limit.over) {
 	case RL_OVER_SHADOW:
 	case RL_OVER_MARK:
 		return RL_REASON_SHADOW;
-	case RL_OVER_UNLESS:
-		return probe->is_established ? RL_REASON_ESTABLISHED : RL_REASON_OVER;
 	case RL_OVER_CHALLENGE:
 		return probe->syn && !probe->fragment ? RL_REASON_CHALLENGED : RL_REASON_OVER;
 	case RL_OVER_TRUNCATE:
@@ -240,7 +240,7 @@ static void limit_decide(struct walk *walk, struct explained *item)
 	if (!item->looked || !(reason_rows[out->reason].passes || answered) ||
 	    (item->look.admits && !item->look.banned))
 		return;
-	if (item->rule->limit.over == RL_OVER_UNLESS)
+	if (limit_spares(&item->rule->limit))
 		out->depends |= RL_MATCH_ESTABLISHED & ~walk->probe->stated;
 	reason = item->look.banned ? RL_REASON_BANNED : over_reason(walk, item->rule);
 	item->over = reason;
