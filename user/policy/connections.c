@@ -45,6 +45,7 @@ int parse_connections(struct parser *p, int algorithm)
 		return rc;
 	limit->amount = n;
 	limit->unit = RL_CONNECTIONS;
+	p->rate_at.len = p->span.at + p->span.len - p->rate_at.at;
 	word_next(p);
 	return 0;
 }
@@ -57,7 +58,7 @@ static int addresses_check(struct parser *p)
 
 	if (p->rule->kind == PREFIX_SET)
 		return refuse(p, p->rate_at,
-			      "connections cannot be counted for the members of a set: write any, "
+			      "cannot be counted for the members of a set: write any, "
 			      "or a prefix");
 	for (int i = 0; i < 2; i++)
 		if (match_names_set(match, i ? RL_MATCH_SRC : RL_MATCH_DST))
@@ -73,7 +74,7 @@ static int matches_check(struct parser *p)
 	const struct match *match = &p->rule->match;
 
 	if (!match_is_proto(match, IPPROTO_TCP))
-		return refuse(p, p->rate_at, "connections are of TCP: write tcp before limit");
+		return refuse(p, p->rate_at, "needs TCP: write tcp before limit");
 	fields_for_each (flag, match->flags) {
 		if (flag & (MATCHES | RL_MATCH_SYN) && !(match->negated & flag))
 			continue;
@@ -123,9 +124,10 @@ int connections_check(struct parser *p)
 	int rc;
 
 	if (p->ctx->leaving)
-		return refuse(p, p->rate_at,
-			      "connections are compared when a SYN arrives, and this is hook "
-			      "egress: attach at hook xdp or ingress");
+		return refuse(
+			p, p->rate_at,
+			"cannot be held at hook egress, as connections are compared when a SYN "
+			"arrives: attach at hook xdp or ingress");
 	rc = matches_check(p);
 	if (!rc)
 		rc = key_check(p);
