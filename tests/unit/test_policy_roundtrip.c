@@ -219,6 +219,17 @@ static const struct print_row {
 	 "rule any limit 50gbyte/second burst 1mbyte", NULL},
 	{"most packets", "rule any limit fixed-window 281474976710656/100d",
 	 "rule any limit fixed-window 281474976710656/100d", NULL},
+	/* connections */
+	{"connections", "rule any tcp dport 443 limit 50 connections per source/24",
+	 "rule any tcp dport 443 limit 50 connections per source/24,64", NULL},
+	{"one connection", "rule device tcp limit 1 connections per rule over drop",
+	 "rule device tcp limit 1 connection", NULL},
+	{"connections, all of it",
+	 "rule 192.0.2.0/24 syn dport 80,443 src 192.0.2.9 limit 1000000 Connection over count per "
+	 "dport+source for 1h",
+	 "rule 192.0.2.0/24 tcp dport 80,443 src 192.0.2.9 syn limit 1000000 connections per "
+	 "source+dport over count for 1h",
+	 NULL},
 	/* share, keep */
 	{"share of a device", "rule device limit 1k/s share",
 	 "rule device limit 1000/second burst 100 share", NULL},
