@@ -163,7 +163,7 @@ another() { [[ $(<"$TMP/pid") != "$1" ]]; }
 # exabgp is restarted, and the peer has withdrawn a route meanwhile: the others stay in force, this one until the peer
 # has sent all.
 test_restarted() {
-	announce 'destination 203.0.113.9/32' discard && eventually 9 in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' && stop "$OWN" &&
+	stop "$PEER" && peer_start && announce "$HOST" discard && announce 'destination 203.0.113.9/32' discard && eventually 9 in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' && stop "$OWN" &&
 		withdraw 'destination 203.0.113.9/32' discard && in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' &&
 		own_start --lifetime 1h && meets 0 100 && eventually 9 in_force 'dst 203.0.113.7 deny' && eventually 9 meets 0 100
 }
