@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "algorithm/connections.h"
 #include "algorithm/known_filter.h"
 #include "base/message.h"
 #include "compile/compiled.h"
@@ -36,11 +35,10 @@
 #include "rlctl_conntrack_answers.skel.h"
 #include "rlctl_extended.skel.h"
 
-#define SETS_MIN            2u    /* one set means that there is no hot table */
-#define ONE_PIECE           2048u /* bytes of MTU that fit one buffer with every driver */
-#define SLOTS_ARRAY         8192u /* further slots are in chunks */
-#define SPILLED_MIN         4096u
-#define CONNECTION_SETS_MAX (1u << CONNECTION_COUNT_BITS) /* the rest of a hash is the tag */
+#define SETS_MIN    2u    /* one set means that there is no hot table */
+#define ONE_PIECE   2048u /* bytes of MTU that fit one buffer with every driver */
+#define SLOTS_ARRAY 8192u /* further slots are in chunks */
+#define SPILLED_MIN 4096u
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -100,15 +98,6 @@ static void matches_choose(struct rlctl_bpf *skel, uint64_t uses)
 		uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PARTS);
 	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
 	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
-}
-
-uint32_t connection_sets(const struct rl_instance *info)
-{
-	uint32_t sets = SETS_MIN;
-
-	while (sets * RL_CONNECTION_WAYS < info->sources && sets < CONNECTION_SETS_MAX)
-		sets *= 2;
-	return sets;
 }
 
 /* The maps of the policies, as they are created where one needs them. */

@@ -45,9 +45,6 @@ void instance_sizes(struct rl_instance *info);
 /* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
 bool instance_asks(const struct rl_instance *info, uint64_t uses);
 
-/* How many sets its map of open connections has. */
-uint32_t connection_sets(const struct rl_instance *info);
-
 /* Does its program ask connection tracking? */
 bool object_asks_conntrack(const struct rl_instance *info);
 

@@ -29,11 +29,22 @@
 #include "base/privilege.h"
 #include "compile/connections.h"
 #include "connections.skel.h"
-#include "kernel/attach/object.h"
 #include "kernel/device/netns.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
+
+#define SETS_MIN 2u
+#define SETS_MAX (1u << CONNECTION_COUNT_BITS) /* the rest of a hash is the tag */
+
+uint32_t connection_sets(const struct rl_instance *info)
+{
+	uint32_t sets = SETS_MIN;
+
+	while (sets * RL_CONNECTION_WAYS < info->sources && sets < SETS_MAX)
+		sets *= 2;
+	return sets;
+}
 
 /* The table of an instance, mapped, or a copy. */
 struct counts {

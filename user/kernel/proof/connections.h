@@ -8,6 +8,9 @@
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
+/* How many sets the map of open connections has. Pure. */
+uint32_t connection_sets(const struct rl_instance *info);
+
 /* The limits of the policy, which is to come into force, count from now on, and all connections
  * that are open are counted; those of the policy in force go on. 0 or a negative errno; reports why
  * where the kernel cannot count. Call with the writers' lock. */
