@@ -54,45 +54,37 @@ struct counts {
 	bool copied;
 };
 
-static int counts_map(struct counts *counts)
+static struct rl_connections *counts_map(const struct counts *counts)
 {
 	void *all = mmap(NULL, counts->size, PROT_READ | PROT_WRITE, MAP_SHARED, counts->fd, 0);
 
-	if (all == MAP_FAILED)
-		return -errno;
-	counts->all = all;
-	return 0;
+	return all == MAP_FAILED ? NULL : all;
 }
 
 /* A reader may not map it. */
-static int counts_copy(struct counts *counts)
+static struct rl_connections *counts_copy(const struct counts *counts)
 {
 	struct rl_connections *all = malloc(counts->size);
 	uint32_t zero = 0;
 
-	if (!all)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(counts->fd, &zero, all)) {
-		free(all);
-		return -errno;
-	}
-	counts->all = all;
-	return 0;
+	if (!all || !bpf_map_lookup_elem(counts->fd, &zero, all))
+		return all;
+	free(all);
+	return NULL;
 }
 
 static int counts_open(const struct instance *instance, bool copy, struct counts *out)
 {
-	int ret;
-
 	out->copied = copy;
 	out->size = RL_CONNECTIONS_SIZE(connection_sets(&instance->info));
 	out->fd = policy_map_open(instance, POLICY_MAP_connections);
 	if (out->fd < 0)
 		return out->fd;
-	ret = copy ? counts_copy(out) : counts_map(out);
-	if (ret)
-		close(out->fd);
-	return ret;
+	out->all = copy ? counts_copy(out) : counts_map(out);
+	if (out->all)
+		return 0;
+	close(out->fd);
+	return -ENOMEM;
 }
 
 static void counts_close(struct counts *counts)
@@ -188,8 +180,11 @@ static int programs_make(const struct instance *instance, const struct counts *c
 {
 	struct connections_bpf *skel = connections_bpf__open();
 	__u64 cookie = 0;
-	int ret = skel ? netns_cookie_read(&cookie) : -errno;
+	int ret;
 
+	if (!skel)
+		return -ENOMEM;
+	ret = netns_cookie_read(&cookie);
 	if (!ret) {
 		skel->rodata->netns_cookie = cookie;
 		skel->rodata->epoch = counts->all->epoch;
@@ -390,7 +385,7 @@ static bool has_limits(const struct policy *policy)
 
 int connections_begin(const struct instance *instance, const struct policy *next)
 {
-	struct counts counts;
+	struct counts counts = {0};
 	int ret;
 
 	if (!has_limits(next) || !has_pins(instance))
@@ -407,7 +402,7 @@ int connections_begin(const struct instance *instance, const struct policy *next
 
 void connections_settle(const struct instance *instance, const struct policy *in_force)
 {
-	struct counts counts;
+	struct counts counts = {0};
 
 	if (!has_limits(in_force) || !has_pins(instance) || counts_open(instance, false, &counts))
 		return;
@@ -430,7 +425,7 @@ static uint64_t open_of(const struct counts *counts, const struct rule *rule)
 
 int connections_read(const struct instance *instance, const struct policy *policy, uint64_t **out)
 {
-	struct counts counts;
+	struct counts counts = {0};
 	uint64_t *open;
 	int ret;
 
@@ -466,7 +461,7 @@ int connections_of_key(const struct instance *instance, const struct rule *rule,
 {
 	uint64_t mask = connection_sets(&instance->info) - 1, hash;
 	struct connection c = connection_of(rule, key);
-	struct counts counts;
+	struct counts counts = {0};
 	int ret = counts_open(instance, true, &counts);
 
 	*out = 0;

@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
-/* How many sets the map of open connections has. Pure. */
+/* How many sets the map of an instance has. */
 uint32_t connection_sets(const struct rl_instance *info);
 
 /* The limits of the policy, which is to come into force, count from now on, and all connections
