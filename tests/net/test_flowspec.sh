@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # rlctl-flowspec with the real exabgp, and the real gobgp: what a peer announces, changes and withdraws is what packets
 # meet, also where a peer or a program dies, and rules of others stay. The conversion has rows of its own in
-# tests/unit/flowspec_rows.py. check: timeout 300
+# tests/unit/flowspec_rows.py. check: alone check: timeout 300
 source "$(dirname "$0")/../lib.sh"
 
 FLOWSPEC=$TOP/scripts/rlctl-flowspec

@@ -121,7 +121,7 @@ what shares|rlctl rule add any limit 100/second share per |source dest rule
 what follows the amount to keep|rlctl rule add any limit 100/second keep 5 |for
 for whom a part is kept|rlctl rule add any limit 100/second keep 5 for |established known
 options beside keep|rlctl rule add any limit 100/second keep 5 for known |burst per over for while
-keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule
+keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule account
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
 keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
 behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for while

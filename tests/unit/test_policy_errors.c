@@ -414,6 +414,8 @@ static const struct refusal_row {
 	 "is not the number of an account", NULL},
 	{"log of an account", "rule any limit sliding-log 10/s per account 17", 37,
 	 "takes a token-bucket or a leaky-bucket", NULL},
+	{"shares of an account", "rule any limit 10/s share per account 17", 31,
+	 "cannot be combined with share or keep", NULL},
 	{"account of a fleet", "rule any limit 10/s per account 17 fleet", 25,
 	 "cannot be combined with fleet", NULL},
 	{"part twice", "rule any limit 10/s per source+dport+source/24", 25,

@@ -200,6 +200,8 @@ static int account_parse(struct parser *p)
 	struct rl_limit *limit = &p->rule->limit;
 	uint64_t number;
 
+	if (clause_given(p, CLAUSE_SHARE) || clause_given(p, CLAUSE_KEEP))
+		return refuse(p, p->span, "cannot be combined with share or keep: leave that out");
 	word_next(p);
 	if (!p->word[0] || number_parse(p->word, 1, RL_ACCOUNT_MAX, &number))
 		return expected(p, "the number of an account: write for example per account 17 (1 "
