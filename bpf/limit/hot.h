@@ -97,7 +97,7 @@ static __always_inline __u64 hot_member_key(struct packet *p, const struct rl_ru
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
 {
-	__u8 by = keys_by_parts;
+	__u8 by = EXTENDED ? keys_by_parts : 0;
 
 	if (!p || !rule)
 		return 0;

@@ -61,7 +61,7 @@ __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
 {
 	const struct rl_limit *limit;
 	const __u8 *addr;
-	__u8 parts, by = keys_by_parts; /* one load: what is not used costs none */
+	__u8 parts, by = EXTENDED ? keys_by_parts : 0; /* one load */
 
 	if (!EXTENDED || !by || !key || !p || !rule)
 		return 0;
