@@ -150,7 +150,7 @@ test_applied() {
 		rl B detach veth-B && rl B attach veth-B && soon 'dst 203.0.113.7 deny'
 }
 
-# What it has forgotten stays, and exabgp starts it again when it has something to say. It asks for the routes then, upon
+# A rule that it has forgotten stays, and exabgp starts it again when it has something to say. It asks for the routes then, upon
 # which an exabgp 4.2 as peer closes the session; the next row begins with a fresh one.
 another() { [[ $(<"$TMP/pid") != "$1" ]]; }
 test_killed() {
