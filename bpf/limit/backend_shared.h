@@ -89,7 +89,7 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 		return false;
 	if (!batch && !frames_leave)
 		plan_bucket(plan, PLAN_SHARED, word, next, taken);
-	if (has_accounts)
+	if (EXTENDED && has_accounts)
 		plan->index = rule->limit_id;
 	return true;
 }

@@ -45,7 +45,7 @@ static __always_inline struct rl_state *account_find(__u32 limit_id)
 /* limit_id: with has_accounts; an account has its state by that. */
 static __always_inline struct rl_state *shared_find_by(__u32 counter_id, __u32 limit_id)
 {
-	if (has_accounts && limit_id & RL_ACCOUNT_LIMIT)
+	if (EXTENDED && has_accounts && limit_id & RL_ACCOUNT_LIMIT)
 		return account_find(limit_id);
 	return shared_find_at(counter_id);
 }
