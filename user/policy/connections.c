@@ -68,7 +68,7 @@ static int addresses_check(struct parser *p)
 	return 0;
 }
 
-/* Others than these, and what stands behind `not`, are not seen of a socket. */
+/* Others than these, and what stands after `not`, are not seen of a socket. */
 static int matches_check(struct parser *p)
 {
 	const struct match *match = &p->rule->match;

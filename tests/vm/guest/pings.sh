@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Process 1 of a guest with a network card on a tap: pings the host 60 times, tells how many were answered on the
+# Process 1 of a guest with a network card on a tap: pings the host 60 times, says how many were answered on the
 # serial line, and switches the machine off.
 /bin/busybox --install -s /bin
 export PATH=/bin

@@ -182,7 +182,6 @@ int stale_dispatchers(const char *path, bool clear)
 
 void stale_dispatchers_remove(const char *path)
 {
-
 	stale_dispatchers(path, true);
 }
 

@@ -13,6 +13,6 @@ int netns_enter(const char *name);
  */
 int netns_name(char out[NAME_MAX + 1]);
 
-/* The number by which programs tell this network namespace from others. 0 or a negative errno.
- * Silent. */
+/* The number by which programs distinguish network namespaces: that of this one. 0 or a negative
+ * errno. Silent. */
 int netns_cookie_read(__u64 *out);
