@@ -48,7 +48,9 @@ watch_all() {
 # The packets taken of each: a full ring refuses some, and on a busy machine one in a hundred is lost behind it.
 sent() { jq -s -c 'map(.sent)' "$TMP"/sent-[0-3]; }
 
-# Nineteen of twenty numbers are within their error: so two of these three, and all within twice of it.
+# An error is two standard deviations, so four times the sum of the three squares has the chi-squared distribution of
+# three degrees of freedom: it is above 26 once in 100,000 runs. That nineteen of twenty are within their error is shown by
+# unit/test_sampler, over many floods. The 5 packets are those that the limits of the window leave out.
 test_rates() {
 	jq -c '., .sources[]' "$TMP/json"
 	# shellcheck disable=SC2016 # jq's
@@ -59,7 +61,7 @@ test_rates() {
 			((.packets_per_second | packets) - $true[$i] | fabs) / ((.packets_per_second_error | packets) + 5)];
 		($true | add) as $all | (.dropped.packets_per_second | packets - $all | fabs) < 0.03 * $all and .lost == 0 and
 		([.sources[].source] | sort) == ["10.78.0.1", "10.78.0.2", "10.78.0.3"] and
-		(off | length == 3 and all(.[]; . <= 2) and (map(select(. <= 1)) | length >= 2))' <"$TMP/json"
+		(off | length == 3 and (map(. * .) | add) <= 6.5)' <"$TMP/json"
 }
 
 test_sources() {
