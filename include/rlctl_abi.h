@@ -57,7 +57,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 22u
+#define RL_ABI_VERSION 23u
 
 #include "abi/alarms.h"
 #include "abi/connections.h"

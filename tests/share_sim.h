@@ -84,6 +84,8 @@ static inline void sim_start(struct sim *sim, const struct rl_parts *n, double r
 
 static inline void sim_step(struct sim *sim, uint64_t now)
 {
+	if (sim->s.early == RL_SHARE_LOOK)
+		share_look_early(&sim->s, &sim->n, (const __u64 *)sim->arrived);
 	if (now - sim->s.began_ns < sim->n.step_ns)
 		return;
 	sim->uneasy += share_end_step(&sim->s, &sim->n, (const __u64 *)sim->arrived,
@@ -107,7 +109,9 @@ static inline bool sim_stranger(struct sim *sim, const struct sim_packet *p, uin
 				     (uint32_t)sim_hash(who + epoch), (uint32_t)sim_random(sim));
 }
 
-static inline bool sim_share(struct sim *sim, const struct sim_packet *p, uint64_t now)
+/* level: of the sender's bucket, before. */
+static inline bool sim_share(struct sim *sim, const struct sim_packet *p, uint64_t now,
+			     uint64_t *level)
 {
 	struct rl_share_part *part = &sim->s.part[p->class];
 	uint32_t hash = (uint32_t)sim_hash(p->source ^ sim->seed);
@@ -115,6 +119,9 @@ static inline bool sim_share(struct sim *sim, const struct sim_packet *p, uint64
 	if (p->class == RL_SHARE_STRANGER)
 		return sim_stranger(sim, p, now);
 	share_see(part, hash);
+	if (!share_is_open(part))
+		*level = share_level(sim->senders[p->source],
+				     share_clock(&sim->s, part, sim->n.step_ns, now));
 	return share_is_open(part) ||
 	       share_sender_admits(&sim->s, part, &sim->n, (__u64 *)&sim->senders[p->source], hash,
 				   p->amount, now);
@@ -134,17 +141,22 @@ static inline void sim_passed(struct sim *sim, uint64_t now, uint32_t amount)
 static inline bool sim_offer(struct sim *sim, const struct sim_packet *p, uint64_t time_ns)
 {
 	uint64_t now = time_ns / sim->tick_ns * sim->tick_ns;
+	struct rl_share_part *part = &sim->s.part[p->class];
+	uint64_t level = 0;
 	bool asked;
 	__u64 taken;
 
 	sim_step(sim, now);
 	asked = now < sim->s.busy_ns;
 	sim->arrived[asked ? p->class : RL_SHARE_UNASKED] += p->amount;
-	if (asked && !sim_share(sim, p, now))
+	if (asked && !sim_share(sim, p, now, &level))
 		return false;
 	sim->admitted[asked ? p->class : RL_SHARE_UNASKED] += p->amount;
-	if (asked && !share_has_room(&sim->s.part[p->class], p->amount))
+	if (asked && !share_has_room(&sim->s, part, &sim->n, p->amount, level, now)) {
+		if (share_is_open(part) && sim->s.early == RL_SHARE_UNLOOKED)
+			sim->s.early = RL_SHARE_LOOK;
 		return false;
+	}
 	if (!gcra_consume(&sim->n.gcra, (__u64 *)&sim->word, gcra_now(now), p->amount, &taken))
 		return false;
 	sim_passed(sim, now, p->amount);

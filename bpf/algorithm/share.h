@@ -62,16 +62,22 @@ static __always_inline __u64 share_decayed(__u64 amount, __u64 steps)
 
 /* ---- buckets that drain at a pace */
 
+/* So much of what a step gives. */
+static __always_inline __u64 share_so_far(const struct rl_share *s, __u64 gives, __u32 step_ns,
+					  __u64 now_ns)
+{
+	__u64 elapsed = now_ns - READ_ONCE(s->began_ns);
+
+	elapsed = elapsed < step_ns ? elapsed : step_ns;
+	return gives * (elapsed >> SHARE_CLOCK_SHIFT) / (step_ns >> SHARE_CLOCK_SHIFT);
+}
+
 /* The clock of a class advances by its pace, so a bucket is as full as its word is ahead of it,
  * in amounts, however the pace changes: virtual time (Zhang: SIGCOMM 1990). */
 static __always_inline __u64 share_clock(const struct rl_share *s, const struct rl_share_part *part,
 					 __u32 step_ns, __u64 now_ns)
 {
-	__u64 elapsed = now_ns - READ_ONCE(s->began_ns);
-
-	elapsed = elapsed < step_ns ? elapsed : step_ns;
-	return READ_ONCE(part->clock) + READ_ONCE(part->pace) * (elapsed >> SHARE_CLOCK_SHIFT) /
-						(step_ns >> SHARE_CLOCK_SHIFT);
+	return READ_ONCE(part->clock) + share_so_far(s, READ_ONCE(part->pace), step_ns, now_ns);
 }
 
 /* full: a full packet. Debts beyond some packets, of a time when the pace was high, are forgiven.
@@ -228,13 +234,28 @@ static __always_inline bool share_stranger_admits(const struct rl_share *s,
 
 /* ---- senders that are known */
 
-/* Is there room for the packet in this step? What a class sends at once when a flood begins is
- * refused here, not at the cost of the others. */
-static __always_inline bool share_has_room(struct rl_share_part *part, __u64 amount)
+/* How full a sender's bucket is. */
+static __always_inline __u64 share_level(__u64 word, __u64 clock)
 {
-	__u64 spent = READ_ONCE(part->spent);
+	__s64 ahead = (__s64)(word - clock);
 
-	if (spent > 2 * READ_ONCE(part->room))
+	return ahead > 0 ? (__u64)ahead : 0;
+}
+
+/* Is there room for the packet in this step? Rooms and a half at once, and a room in its course.
+ * When a flood begins, all senders' buckets are empty, and what they hold together is more: the
+ * less room is left, the emptier a sender's bucket has to be (level: as it was before the packet;
+ * 0 of a stranger), and after a packet or two those of the flood are not. */
+static __always_inline bool share_has_room(const struct rl_share *s, struct rl_share_part *part,
+					   const struct rl_parts *n, __u64 amount, __u64 level,
+					   __u64 now_ns)
+{
+	__u64 spent = READ_ONCE(part->spent), room = READ_ONCE(part->room);
+	__u64 left = room + room / 2 + share_so_far(s, room, n->step_ns, now_ns);
+	__u64 pace = READ_ONCE(part->pace);
+
+	left = left > spent ? left - spent : 0;
+	if (!left || (left < room && level > pace + (part->depth - pace) * left / (room + 1)))
 		return false;
 	WRITE_ONCE(part->spent, spent + (amount << RL_SHARE_SHIFT));
 	return true;
@@ -243,7 +264,7 @@ static __always_inline bool share_has_room(struct rl_share_part *part, __u64 amo
 /* A little more than the room, or what the pace brings to it would fill the class for good. */
 static __always_inline void share_refill(struct rl_share_part *part, __u64 steps)
 {
-	__u64 refill = (part->room + part->room / 16) * steps;
+	__u64 refill = (part->room + part->room / 64) * steps;
 
 	part->spent -= part->spent < refill ? part->spent : refill;
 }
@@ -430,6 +451,31 @@ static __always_inline __u64 share_since(__u64 counted, __u64 before)
 	return counted > before ? counted - before : 0;
 }
 
+/* Before the step ends: of a class that was open, more has come already than it has room for, so
+ * its senders are held from now on. A flood does not have a step to itself. */
+static __always_inline void share_look_early(struct rl_share *s, const struct rl_parts *n,
+					     const __u64 arrived[RL_SHARE_COUNTS])
+{
+	__u32 closes = 0;
+
+	s->early = RL_SHARE_LOOKED;
+	for (int i = 0; i < RL_SHARE_CLASSES; i++) {
+		struct rl_share_part *part = &s->part[i];
+		__u64 came = share_since(arrived[i], s->arrived[i]) << RL_SHARE_SHIFT;
+
+		if (!share_is_open(part) || came <= part->room)
+			continue;
+		part->demand = came;
+		closes |= 1u << i;
+	}
+	if (closes)
+		share_fill(s, n);
+	for (int i = 0; i < RL_SHARE_CLASSES; i++)
+		if (closes & 1u << i)
+			share_follow(&s->part[i], n, s->part[i].demand,
+				     share_senders(&s->part[i], i), i == RL_SHARE_STRANGER);
+}
+
 /* Ends the step, and those after it that have ended by now_ns. arrived, admitted: totals. Returns
  * whether known senders or strangers lost packets, which sources that are new now pay for. */
 static __always_inline bool share_end_step(struct rl_share *s, const struct rl_parts *n,
@@ -442,6 +488,7 @@ static __always_inline bool share_end_step(struct rl_share *s, const struct rl_p
 
 	steps = steps ? steps : 1;
 	s->step += steps;
+	s->early = RL_SHARE_UNLOOKED;
 	for (int i = 0; i < RL_SHARE_COUNTS; i++)
 		total += share_since(arrived[i], s->arrived[i]);
 	if ((total << RL_SHARE_SHIFT) / steps > n->room - n->room / 8)

@@ -70,7 +70,17 @@ __noinline int share_begin(struct rl_shares *all, const struct rl_rule *rule)
 	return 0;
 }
 
-/* The end of a step. Apart, so that the verifier follows its branches once. */
+/* A packet is to look at the steps at once, whether one ends or not. */
+static __always_inline void shares_wake(struct rl_shares *all)
+{
+	__u64 next_ns = READ_ONCE(all->next_ns);
+
+	if (next_ns != ~0ull) /* a packet is at it */
+		__sync_val_compare_and_swap(&all->next_ns, next_ns, 0);
+}
+
+/* Looks at a step early, or ends it, or both. Apart, so that the verifier follows its branches
+ * once. */
 __noinline int share_turn(struct rl_shares *all, __u32 index, __u64 now_ns)
 {
 	__u64 counted[2 * RL_SHARE_COUNTS];
@@ -81,6 +91,10 @@ __noinline int share_turn(struct rl_shares *all, __u32 index, __u64 now_ns)
 	s = &all->share[index & (RL_SHARES_MAX - 1)];
 	for (__u32 i = 0; i < 2 * RL_SHARE_COUNTS; i++)
 		counted[i] = share_counted(index, i);
+	if (s->early == RL_SHARE_LOOK)
+		share_look_early(s, &s->parts, counted);
+	if (now_ns - s->began_ns < s->parts.step_ns)
+		return 0;
 	if (share_end_step(s, &s->parts, counted, counted + RL_SHARE_COUNTS, s->began_ns, now_ns))
 		WRITE_ONCE(all->uneasy_ns, now_ns + SHARE_BUSY_NS);
 	s->began_ns = now_ns;
@@ -101,7 +115,8 @@ __noinline int shares_turn(struct rl_shares *all, __u64 now_ns)
 
 		if (!s->limit_id || !s->parts.step_ns)
 			continue;
-		if ((__s64)(now_ns - s->began_ns) >= (__s64)s->parts.step_ns)
+		if ((__s64)(now_ns - s->began_ns) >= (__s64)s->parts.step_ns ||
+		    s->early == RL_SHARE_LOOK)
 			share_turn(all, i, now_ns);
 		if (s->began_ns + s->parts.step_ns < next_ns)
 			next_ns = s->began_ns + s->parts.step_ns;
@@ -168,7 +183,7 @@ static __always_inline __u64 paced_word(__u64 full, __u64 now, __u32 shift)
 __noinline int sender_takes(struct packet *p, const struct rl_rule *rule, struct rl_share *s,
 			    struct rl_share_part *part)
 {
-	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), old = 0, full, before;
+	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), old = 0, clock, full, before;
 	struct rl_hot_slot *slot;
 	struct rl_hot_set *set;
 	__u32 way = RL_HOT_WAYS;
@@ -188,8 +203,9 @@ __noinline int sender_takes(struct packet *p, const struct rl_rule *rule, struct
 		old = READ_ONCE(slot->word);
 		way = ((__u64)slot - (__u64)set) / sizeof(*slot);
 	}
-	full = paced_read(old, share_clock(s, part, s->parts.step_ns, now_ns), now,
-			  paced_shift(rule));
+	clock = share_clock(s, part, s->parts.step_ns, now_ns);
+	full = paced_read(old, clock, now, paced_shift(rule));
+	p->facts.sender.level = share_level(full, clock);
 	before = full;
 	admits = share_sender_admits(s, part, &s->parts, &full, key.fingerprint >> 32,
 				     limit_amount(p, rule), now_ns);
@@ -316,6 +332,21 @@ static __always_inline __u32 class_under(const struct packet *p, const struct rl
 	return rule->parts.classes ? sender_class(p) : RL_SHARE_KNOWN;
 }
 
+/* Is there room for the packet of an asked class? */
+static __always_inline bool class_has_room(const struct packet *p, struct rl_shares *all,
+					   struct rl_share *s, __u32 class, __u64 amount)
+{
+	struct rl_share_part *part = &s->part[class];
+
+	if (share_has_room(s, part, &s->parts, amount, p->facts.sender.level, clock_tick()))
+		return true;
+	if (share_is_open(part) && s->early == RL_SHARE_UNLOOKED) {
+		s->early = RL_SHARE_LOOK;
+		shares_wake(all);
+	}
+	return false;
+}
+
 /* Is the packet in the sender's part? */
 __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 {
@@ -339,6 +370,7 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 		share_begin(all, rule);
 	amount = limit_amount(p, rule);
 	class = class_under(p, rule, s);
+	p->facts.sender.level = 0;
 	counts->arrived[class] += amount;
 	if (class == RL_SHARE_STRANGER) {
 		stranger_draw(p, counts->arrived[class]);
@@ -348,7 +380,7 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 	if (admits) {
 		counts->admitted[class] += amount;
 		if (class < RL_SHARE_CLASSES)
-			admits = share_has_room(&s->part[class], amount);
+			admits = class_has_room(p, all, s, class, amount);
 	}
 	p->facts.sender.asked = rule->limit_id;
 	p->facts.sender.admitted = admits;

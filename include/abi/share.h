@@ -42,12 +42,16 @@ struct rl_share_part {
 	__u64 seen[RL_SHARE_SEEN_WORDS];
 };
 
+/* Before a step ends, what came is looked at once. */
+enum rl_share_early { RL_SHARE_UNLOOKED, RL_SHARE_LOOK, RL_SHARE_LOOKED };
+
 struct rl_share {
 	__u32 limit_id;                 /* whose state it is; 0: of none */
 	__u32 step;                     /* number of this one */
 	__u64 began_ns;                 /* when it began */
 	__u64 busy_ns;                  /* until when senders are asked for their class */
 	__u64 seen_ns;                  /* when the period of rl_share_part.seen began */
+	__u64 early;                    /* enum rl_share_early: of this step */
 	__u64 arrived[RL_SHARE_COUNTS]; /* rl_share_counts of all CPUs when this step began */
 	__u64 admitted[RL_SHARE_COUNTS];
 	struct rl_share_part part[RL_SHARE_CLASSES];

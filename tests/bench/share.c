@@ -225,41 +225,56 @@ static void client_send(struct run *r)
 
 /* ---- what it should give */
 
-/* While the same streams send: their exact shares, for what the good ones send in this time. */
-static void exact_add(struct run *r, double t, double length)
+static double stream_amount(const struct run *r, int i)
 {
-	double demand[RL_SHARE_CLASSES] = {0}, rooms[RL_SHARE_CLASSES], sum = 0;
-	double rate[STREAMS_MAX], count[STREAMS_MAX];
+	return r->streams[i].rate * (r->bytes ? 800 : 1);
+}
+
+/* How much of what the good ones of stream i send in class rooms is theirs at that time. */
+static double exact_of(const struct run *r, int i, const double *rooms, double t)
+{
+	double rate[STREAMS_MAX], count[STREAMS_MAX], pace;
+	int groups = 0;
+
+	for (int k = 0; k < STREAMS_MAX; k++) {
+		if (r->streams[k].class != r->streams[i].class || !r->streams[k].senders ||
+		    !stream_is_on(&r->streams[k], t))
+			continue;
+		count[groups] = r->streams[k].senders;
+		rate[groups++] = stream_amount(r, k) / r->streams[k].senders;
+	}
+	pace = exact_pace(rooms[r->streams[i].class], rate, count, groups);
+	return fmin(1, pace * r->streams[i].senders / stream_amount(r, i));
+}
+
+/* The rooms of the classes while these streams send. Returns what they send. */
+static double rooms_at(const struct run *r, double t, double *rooms)
+{
+	double demand[RL_SHARE_CLASSES] = {0}, sum = 0;
 
 	for (int i = 0; i < STREAMS_MAX; i++)
 		if (stream_is_on(&r->streams[i], t))
-			demand[r->streams[i].class] += r->streams[i].rate * (r->bytes ? 800 : 1);
+			demand[r->streams[i].class] += stream_amount(r, i);
 	for (int c = 0; c < RL_SHARE_CLASSES; c++)
 		sum += demand[c];
 	exact_rooms(r->limit, demand, r->sim.n.weight, rooms);
-	if (sum > r->limit) {
+	return sum;
+}
+
+/* While the same streams send: their exact shares, for what the good ones send in this time. */
+static void exact_add(struct run *r, double t, double length)
+{
+	double rooms[RL_SHARE_CLASSES];
+
+	if (rooms_at(r, t, rooms) > r->limit) {
 		r->full_s += length;
 		r->full[(int)(t * 1000) / SLOT_MS] = true;
 	}
 	for (int i = 0; i < STREAMS_MAX; i++) {
-		int groups = 0;
-		double pace;
-
 		if (!r->streams[i].good || !stream_is_on(&r->streams[i], t))
 			continue;
-		for (int k = 0; k < STREAMS_MAX; k++) {
-			if (r->streams[k].class != r->streams[i].class || !r->streams[k].senders ||
-			    !stream_is_on(&r->streams[k], t))
-				continue;
-			count[groups] = r->streams[k].senders;
-			rate[groups++] =
-				r->streams[k].rate * (r->bytes ? 800 : 1) / r->streams[k].senders;
-		}
-		pace = exact_pace(rooms[r->streams[i].class], rate, count, groups);
 		r->weighed[i] += length;
-		r->exact[i] +=
-			length * fmin(1, pace * r->streams[i].senders /
-						 (r->streams[i].rate * (r->bytes ? 800 : 1)));
+		r->exact[i] += length * exact_of(r, i, rooms, t);
 	}
 }
 
@@ -272,7 +287,8 @@ static void run_exact(struct run *r)
 			r->exact[i] /= r->weighed[i];
 }
 
-/* After each beginning and end of a flood: until the first good ones have what they have later. */
+/* After each beginning and end of a flood: until the first good ones have nine tenths of what they
+ * have later, or of what is theirs. */
 static double run_recovery(const struct run *r)
 {
 	double worst = 0;
@@ -281,17 +297,18 @@ static double run_recovery(const struct run *r)
 	for (int i = 0; i < STREAMS_MAX; i++)
 		for (int slot = 1000 / SLOT_MS + 1; slot + 50 < slots; slot++) {
 			const struct stream *s = &r->streams[i];
+			double t = slot * SLOT_MS / 1e3 + .001, rooms[RL_SHARE_CLASSES];
 			double sent = 0, got = 0, later;
 			int last = 0;
 
-			if (s->good || stream_is_on(s, slot * SLOT_MS / 1e3 + .001) ==
-					       stream_is_on(s, (slot - 1) * SLOT_MS / 1e3 + .001))
+			if (s->good || stream_is_on(s, t) == stream_is_on(s, t - SLOT_MS / 1e3))
 				continue;
+			rooms_at(r, t, rooms);
 			for (int k = slot + 15; k < slot + 24; k++) {
 				sent += r->slot_sent[k];
 				got += r->slot_got[k];
 			}
-			later = sent ? got / sent : 0;
+			later = fmin(sent ? got / sent : 0, exact_of(r, 0, rooms, t));
 			for (int k = slot; k < slot + 20; k++) {
 				sent = got = 0;
 				for (int j = k; j < k + 3; j++) {

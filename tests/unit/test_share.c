@@ -224,15 +224,17 @@ struct flood {
 	enum rl_share_class class;
 	double least; /* of what 50 known senders of R/1000 send must pass, */
 	double fill;  /* and of the limit must be used */
+	bool pulses;  /* half a second of the flood, half a second without; those send R/2000 */
 };
 
 static const struct flood floods[] = {
-	{"one known", 20000, 1, 1, RL_SHARE_KNOWN, 0.98, 0.9},
-	{"1000 known", 20000, 1, 1000, RL_SHARE_KNOWN, 0.8, 0.9},
-	{"1000 established", 20000, 1, 1000, RL_SHARE_ESTABLISHED, 0.98, 0.9},
-	{"forged", 20000, 1, 0, RL_SHARE_STRANGER, 0.98, 0.9},
-	{"forged, 1000/s", 1000, 1, 0, RL_SHARE_STRANGER, 0.98, 0.7},
-	{"packets of 65535 bytes", 12.5e6, 65535, 16, RL_SHARE_KNOWN, 0.9, 0.8},
+	{"one known", 20000, 1, 1, RL_SHARE_KNOWN, 0.98, 0.9, false},
+	{"1000 known", 20000, 1, 1000, RL_SHARE_KNOWN, 0.8, 0.9, false},
+	{"1000 established", 20000, 1, 1000, RL_SHARE_ESTABLISHED, 0.98, 0.9, false},
+	{"forged", 20000, 1, 0, RL_SHARE_STRANGER, 0.98, 0.9, false},
+	{"forged, 1000/s", 1000, 1, 0, RL_SHARE_STRANGER, 0.98, 0.7, false},
+	{"packets of 65535 bytes", 12.5e6, 65535, 16, RL_SHARE_KNOWN, 0.9, 0.8, false},
+	{"1000 known in pulses", 20000, 1, 1000, RL_SHARE_KNOWN, 0.99, 0.48, true},
 };
 
 static void flood_test(void **state)
@@ -248,8 +250,9 @@ static void flood_test(void **state)
 
 		p.source = f->senders ? 100 + i % f->senders : sim_random(&sim) % (16 << 20);
 		p.network = (uint32_t)p.source % 65536;
-		sim_offer(&sim, &p, t);
-		if (sim_unit(&sim) > 0.05 / 20)
+		if (!f->pulses || t / (500 * NS_PER_MS) % 2)
+			sim_offer(&sim, &p, t);
+		if (sim_unit(&sim) > (f->pulses ? 0.025 : 0.05) / 20)
 			continue;
 		p.class = RL_SHARE_KNOWN;
 		p.source = sim_random(&sim) % 50;
