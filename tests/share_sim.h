@@ -85,7 +85,8 @@ static inline void sim_start(struct sim *sim, const struct rl_parts *n, double r
 static inline void sim_step(struct sim *sim, uint64_t now)
 {
 	if (sim->s.early == RL_SHARE_LOOK)
-		share_look_early(&sim->s, &sim->n, (const __u64 *)sim->arrived);
+		share_look_early(&sim->s, &sim->n, (const __u64 *)sim->arrived,
+				 (const __u64 *)sim->admitted);
 	if (now - sim->s.began_ns < sim->n.step_ns)
 		return;
 	sim->uneasy += share_end_step(&sim->s, &sim->n, (const __u64 *)sim->arrived,

@@ -242,7 +242,7 @@ static __always_inline __u64 share_level(__u64 word, __u64 clock)
 	return ahead > 0 ? (__u64)ahead : 0;
 }
 
-/* Is there room for the packet in this step? Rooms and a half at once, and a room in its course.
+/* Is there room for the packet in this step? Two and a half rooms at once, and one in its course.
  * When a flood begins, all senders' buckets are empty, and what they hold together is more: the
  * less room is left, the emptier a sender's bucket has to be (level: as it was before the packet;
  * 0 of a stranger), and after a packet or two those of the flood are not. */
@@ -251,7 +251,7 @@ static __always_inline bool share_has_room(const struct rl_share *s, struct rl_s
 					   __u64 now_ns)
 {
 	__u64 spent = READ_ONCE(part->spent), room = READ_ONCE(part->room);
-	__u64 left = room + room / 2 + share_so_far(s, room, n->step_ns, now_ns);
+	__u64 left = 2 * room + room / 2 + share_so_far(s, room, n->step_ns, now_ns);
 	__u64 pace = READ_ONCE(part->pace);
 
 	left = left > spent ? left - spent : 0;
@@ -264,7 +264,7 @@ static __always_inline bool share_has_room(const struct rl_share *s, struct rl_s
 /* A little more than the room, or what the pace brings to it would fill the class for good. */
 static __always_inline void share_refill(struct rl_share_part *part, __u64 steps)
 {
-	__u64 refill = (part->room + part->room / 64) * steps;
+	__u64 refill = (part->room + part->room / 32) * steps;
 
 	part->spent -= part->spent < refill ? part->spent : refill;
 }
@@ -454,7 +454,8 @@ static __always_inline __u64 share_since(__u64 counted, __u64 before)
 /* Before the step ends: of a class that was open, more has come already than it has room for, so
  * its senders are held from now on. A flood does not have a step to itself. */
 static __always_inline void share_look_early(struct rl_share *s, const struct rl_parts *n,
-					     const __u64 arrived[RL_SHARE_COUNTS])
+					     const __u64 arrived[RL_SHARE_COUNTS],
+					     const __u64 admitted[RL_SHARE_COUNTS])
 {
 	__u32 closes = 0;
 
@@ -466,6 +467,7 @@ static __always_inline void share_look_early(struct rl_share *s, const struct rl
 		if (!share_is_open(part) || came <= part->room)
 			continue;
 		part->demand = came;
+		s->admitted[i] = admitted[i]; /* what its senders are held to counts from now on */
 		closes |= 1u << i;
 	}
 	if (closes)

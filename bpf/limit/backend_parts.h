@@ -92,7 +92,7 @@ __noinline int share_turn(struct rl_shares *all, __u32 index, __u64 now_ns)
 	for (__u32 i = 0; i < 2 * RL_SHARE_COUNTS; i++)
 		counted[i] = share_counted(index, i);
 	if (s->early == RL_SHARE_LOOK)
-		share_look_early(s, &s->parts, counted);
+		share_look_early(s, &s->parts, counted, counted + RL_SHARE_COUNTS);
 	if (now_ns - s->began_ns < s->parts.step_ns)
 		return 0;
 	if (share_end_step(s, &s->parts, counted, counted + RL_SHARE_COUNTS, s->began_ns, now_ns))
