@@ -5,8 +5,8 @@ that is split without a lease, and how uneven the load is: fleet-simulate.py [SV
 docs/fleet.svg.
 
 The model is that of user/fleet/lease.c and user/fleet/rate.lua: once per interval, members request 1.25
-times their demand; Redis splits 95 % of the limit, reserves before it grants, and takes back only what a
-member returns; the other 5 % is split evenly without a lease. The load is 1.5 times the limit. Skew is the
+times their demand; Redis splits 99 % of the limit, reserves before it grants, and takes back only what a
+member returns; the other 1 % is split evenly without a lease. The load is 1.5 times the limit. Skew is the
 part of it that one member gets; all share the rest evenly. It moves to another member every two seconds. Error:
 the mean part of the limit that was not used; more than the limit is never admitted, which is checked.
 """
@@ -14,7 +14,7 @@ import random
 import subprocess
 import sys
 
-OWN, HEADROOM = 0.05, 1.25
+OWN, HEADROOM = 0.01, 1.25
 CHECK, RETRY, SMOOTH = 0.25, 0.1, 0.15
 SECONDS, MOVE, LOAD = 40, 2.0, 1.5
 
@@ -94,7 +94,7 @@ SERIES = [
     ("interval, ms", "8 members", [10, 20, 50, 100, 200, 500], 50,
      lambda x, skew: error_of(8, x / 1000, skew)),
     ("members", "interval 50 ms", [2, 4, 8, 16, 32, 64, 128], None, lambda x, skew: error_of(x, 0.05, skew)),
-    ("split without a lease, %", "8 members, interval 50 ms", [1, 2, 5, 10, 25, 50], 5,
+    ("split without a lease, %", "8 members, interval 50 ms", [1, 2, 5, 10, 25, 50], 1,
      lambda x, skew: error_of(8, 0.05, skew, x / 100)),
 ]
 LOADS = {"even": (0.0, "#1b6ca8", 1), "half to one": (0.5, "#5f5f5f", 2), "all to one": (1.0, "#c04a00", 1)}  # skew, color, dashes

@@ -47,7 +47,7 @@ def answer(words):
         return b"*1\r\n$400000000\r\n"
     if HOW == "wide":
         return b"*1000000000\r\n" + b":1\r\n" * 1000
-    numbers = [random.choice([2**63 - 1, 2**40 * 950000 + 950000, 1000000, 10**9, 1])
+    numbers = [random.choice([2**63 - 1, 2**40 * 990000 + 990000, 1000000, 10**9, 1])
                for _ in range(3 * int(words[2]))]
     return b"*%d\r\n" % len(numbers) + b"".join(b":%d\r\n" % n for n in numbers)
 

@@ -214,8 +214,8 @@ t 'words that are refused' test_words
 t 'without an agent a member holds alone' patiently test_alone_without_agent
 t 'members find one another' test_join
 t 'strangers do not reach Redis' test_strangers
-t 'all members loaded' patiently sum 950 1.3 600 "${MEMBERS[@]}"
-t 'one member loaded' patiently sum 950 1.3 3000 m2
+t 'all members loaded' patiently sum 970 1.3 600 "${MEMBERS[@]}"
+t 'one member loaded' patiently sum 970 1.3 3000 m2
 t 'Redis dies and comes back' patiently test_redis_dies
 t 'Redis stops for a while' test_stop
 t 'Redis is slow' test_slow

@@ -4,7 +4,7 @@
  * bpf/limit/backend_fleet.h (fleet_packets.c), run for seconds of that time under loads that are
  * even, alone, moved, or at random, with members that die and a Redis that goes. In no stretch of
  * time may the members let through more in sum than the limit and its stated bound; and not less
- * than 95 % of it where the algorithm is exact. The machine's load has no part in what comes out.
+ * than 98 % of it while the load is steady. The machine's load has no part in what comes out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -282,26 +282,26 @@ struct run {
 	}
 
 static const struct run runs[] = {
-	RUN("token bucket, all loaded", BUCKET, even, 1, 8, .95, 1.02),
-	RUN("token bucket, one loaded", BUCKET, alone, 1, 8, .95, 1.02),
-	RUN("token bucket, the load moves", BUCKET, moved, 5, 8, .95, 1.02),
+	RUN("token bucket, all loaded", BUCKET, even, 1, 8, .98, 1.02),
+	RUN("token bucket, one loaded", BUCKET, alone, 1, 8, .98, 1.02),
+	RUN("token bucket, the load moves", BUCKET, moved, 5, 8, .98, 1.02),
 	RUN("token bucket, loads at random", BUCKET, random, 0, 8, .6, 1.02),
-	RUN("token bucket, long interval", BUCKET, even, 2, 8, .95, 1.02, .interval_ms = 500),
-	RUN("token bucket, short interval", BUCKET, even, 1, 8, .95, 1.02, .interval_ms = 10),
-	RUN("bytes, all loaded", OCTETS, even, 1, 8, .95, 1.02),
+	RUN("token bucket, long interval", BUCKET, even, 2, 8, .98, 1.02, .interval_ms = 500),
+	RUN("token bucket, short interval", BUCKET, even, 1, 8, .98, 1.02, .interval_ms = 10),
+	RUN("bytes, all loaded", OCTETS, even, 1, 8, .98, 1.02),
 	RUN("bytes, loads at random", OCTETS, random, 0, 8, .6, 1.02),
-	RUN("leaky bucket, all loaded", LEAKY, even, 1, 8, .95, 1.02),
-	RUN("leaky bucket, one loaded", LEAKY, alone, 1, 8, .95, 1.02),
-	RUN("leaky bucket, the load moves", LEAKY, moved, 5, 8, .95, 1.02),
+	RUN("leaky bucket, all loaded", LEAKY, even, 1, 8, .98, 1.02),
+	RUN("leaky bucket, one loaded", LEAKY, alone, 1, 8, .98, 1.02),
+	RUN("leaky bucket, the load moves", LEAKY, moved, 5, 8, .98, 1.02),
 	RUN("leaky bucket, loads at random", LEAKY, random, 0, 8, .6, 1.02),
-	RUN("fixed window, all loaded", FIXED, even, 0, 8, .93, 1.02),
-	RUN("fixed window, one loaded", FIXED, alone, 0, 8, .93, 1.02),
+	RUN("fixed window, all loaded", FIXED, even, 0, 8, .98, 1.02),
+	RUN("fixed window, one loaded", FIXED, alone, 0, 8, .98, 1.02),
 	RUN("fixed window, loads at random", FIXED, random, 0, 8, .6, 1.02),
-	RUN("sliding window, all loaded", SLIDE, even, 1, 8, .9, 1.1),
+	RUN("sliding window, all loaded", SLIDE, even, 1, 8, .98, 1.02),
 	RUN("sliding window, loads at random", SLIDE, random, 0, 8, .6, 1.1),
-	RUN("sliding log, all loaded", LOG, even, 1, 8, .9, 1.1),
+	RUN("sliding log, all loaded", LOG, even, 1, 8, .98, 1.02),
 	RUN("sliding log, loads at random", LOG, random, 0, 8, .6, 1.1),
-	RUN("warm-up, all loaded", WARM, even, 1, 8, .9, 1.1),
+	RUN("warm-up, all loaded", WARM, even, 1, 8, .98, 1.02),
 	RUN("warm-up, loads at random", WARM, random, 0, 8, .6, 1.1),
 	RUN("an agent dies: its kernel keeps its part, the others have it as well after 3 s",
 	    BUCKET, even, 5, 9, 1.1, 1.02 + 1. / MEMBERS, .extra = 1. / MEMBERS, .death_s = 2),

@@ -2,7 +2,7 @@
 /* Internals of user/fleet/: the limits of an instance, the keys that hold or need a lease, and the
  * agent that moves quotas between them and Redis. Shares are in millionths of a limit.
  *
- * A twentieth of a limit's rate and half of its burst are split evenly between the members, for
+ * A hundredth of a limit's rate and half of its burst are split evenly between the members, for
  * every key, without a lease; the rest is leased. So the members' buckets never exceed one whole
  * bucket.
  */
@@ -17,7 +17,7 @@
 #include "policy/policy.h"
 
 #define SHARE_ALL      1000000u
-#define SHARE_LEASED   950000u
+#define SHARE_LEASED   990000u
 #define SHARE_OWN      (SHARE_ALL - SHARE_LEASED)
 
 #define LEASE_NS       (1900 * NS_PER_MS) /* less than its reservation in Redis, at least 2 s */

@@ -13,7 +13,7 @@
 #define CLOCK_BEGIN  (1ull << 60) /* far from 0, which is the word of a fresh bucket */
 #define RATE_MOST    9.2e18
 #define BURST_PART   10 /* of a log's N, or of a second of a warm-up */
-#define WINDOW_PARTS 80 /* see own_amount() */
+#define WINDOW_PARTS 120 /* see own_amount() */
 
 /* FNV-1a, 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
 static uint64_t text_hash(const char *text, uint64_t hash)
@@ -85,7 +85,7 @@ static uint64_t window_amount(const struct fleet_limit *limit)
 	return limit->rule.limit.amount / (limit->rule.limit.unit == RL_BITS ? 8 : 1);
 }
 
-/* An eightieth of a window's amount is split evenly without a lease: a member's windows are not
+/* A 120th of a window's amount is split evenly without a lease: a member's windows are not
  * aligned with those of Redis, and two of them may fall into one. */
 static uint64_t own_amount(const struct fleet_limit *limit, uint32_t members)
 {

@@ -13,7 +13,7 @@
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local capacity = tonumber(redis.call('GET', KEYS[1]) or 1000000)
-capacity = math.floor(0.95 * capacity)
+capacity = math.floor(0.99 * capacity)
 local floor, max, min = math.floor, math.max, math.min
 local pack, unpack, call = struct.pack, struct.unpack, redis.call
 local second, answer, a = floor(now / 1000), {now}, 1
