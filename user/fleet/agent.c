@@ -305,7 +305,8 @@ static int session_exchange(struct agent *a, uint64_t now_ns)
 				     (a->table.entries[i].limit->window &&
 				      a->table.entries[i].grant.until_ns > now_ns);
 	fleet_session_write(a->instance, &a->session);
-	idle_remove(a, now_ns);
+	if (a->session.shared || a->table.count > KEYS_MAX / 2) /* else they need a lease later */
+		idle_remove(a, now_ns);
 	return 0;
 }
 
