@@ -25,7 +25,7 @@
 #define PASSWORD  0x80
 #define PERIOD_NS (10 * NS_PER_SECOND)
 
-static struct fleet_url url = {.scheme = FLEET_UNIX, .host_count = 1};
+static struct fleet_url url = {.scheme = FLEET_UNIX, .host_count = 1, .shards = 1};
 static int listener;
 static sem_t served;           /* a connection is over */
 static const uint8_t *answers; /* set before it is made */
@@ -105,10 +105,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- */
 
-static void questions_ask(struct fleet_link *link, size_t count)
+static void questions_ask(struct fleet_cluster *cluster, size_t count)
 {
 	const struct fleet_pace pace = {.patience_ns = NS_PER_SECOND, .members = 2};
-	const struct fleet_requester asker = {.link = link, .fleet = "fuzz", .pace = &pace};
+	const struct fleet_requester asker = {.cluster = cluster, .fleet = "fuzz", .pace = &pace};
 	const struct fleet_limit limit = {.rule.limit.period_ns = PERIOD_NS, .packet = 1};
 	struct fleet_entry entries[KEYS] = {0}, *asked[KEYS];
 	const struct fleet_requests asking = {.entries = asked, .count = count};
@@ -132,13 +132,14 @@ static void url_check(const char *text)
 	if (wrong)
 		require(fuzz_is_plain(wrong));
 	else
-		require(parsed.host_count <= FLEET_HOSTS_MAX);
+		require(parsed.host_count <= FLEET_HOSTS_MAX && parsed.shards >= 1 &&
+			parsed.shards <= FLEET_SHARDS_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char wrong[LINK_ERROR_MAX] = "", *text;
-	struct fleet_link link;
+	static struct fleet_cluster cluster;
 
 	if (!size || memchr(data, '\0', size)) /* text, so that all of it is looked at below */
 		return 0;
@@ -148,11 +149,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answers = data + 1;
 	answers_size = size - 1;
 	snprintf(url.password, sizeof(url.password), "%s", data[0] & PASSWORD ? "secret" : "");
-	if (link_open(&url, NS_PER_SECOND, &link, wrong)) {
+	cluster.url = &url;
+	cluster.connect_ns = cluster.timeout_ns = NS_PER_SECOND;
+	if (cluster_open(&cluster, wrong)) {
 		require(*wrong && strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
 	} else {
-		questions_ask(&link, data[0] % KEYS + 1);
-		link_close(&link);
+		questions_ask(&cluster, data[0] % KEYS + 1);
+		cluster_close(&cluster);
 	}
 	while (sem_wait(&served)) /* libFuzzer has a timer */
 		;

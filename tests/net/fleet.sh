@@ -49,6 +49,22 @@ each() {
 	done
 }
 
+# Servers on an address of a namespace of their own, which each member has a cable to.
+HERE=10.8.0.1
+servers_begin() { ns_new R && ip -n "$(ns R)" addr add "$HERE/32" dev lo; }
+server() { # PORT OPTION…
+	mkdir -p "$TMP/$1"
+	bg in_ns R "${FIRST[@]}" redis-server --port "$1" --bind "$HERE" --protected-mode no --dir "$TMP/$1" --save '' --appendonly no "${@:2}"
+	eventually 10 in_ns R redis-cli -h "$HERE" -p "$1" ping
+}
+
+agent_cable() { # MEMBER NUMBER
+	ip -n "$(ns R)" link add "r-$1" type veth peer name "c-$1" netns "$(ns "$1")" &&
+		ip -n "$(ns R)" addr add "10.8.$2.1/24" dev "r-$1" && ip -n "$(ns R)" link set "r-$1" up &&
+		ip -n "$(ns "$1")" addr add "10.8.$2.2/24" dev "c-$1" && ip -n "$(ns "$1")" link set "c-$1" up &&
+		ip -n "$(ns "$1")" route add "$HERE" via "10.8.$2.1"
+}
+
 # policy RULE: the whole policy of all members, with fresh state.
 policy() { each _policy "$1"; }
 _policy() { rl "$2" -q rule flush && rl "$2" -q apply - <<<"rule $1"; }
@@ -111,4 +127,30 @@ mean() {
 		$1 >= from && !seen { t = $1; c = $2; seen = 1 }
 		$1 <= to { u = $1; d = $2 }
 		END { printf "%d\n", (d - c) / (u - t) }'
+}
+
+# measure SECONDS PPS MEMBER…: samples into $TMP/samples, once these have been loaded for a while.
+measure() {
+	local seconds=$1 pps=$2 m
+	shift 2
+	for m in "$@"; do
+		load "$m" "$pps" 20
+	done
+	sleep 0.8 # so long it may take until each has its part
+	meter "$seconds" >"$TMP/samples"
+	unload
+}
+
+# judge LOW MOST: the mean of the samples is at least LOW (status 2 if not, as when the machine delayed a
+# process), and no second has more than MOST.
+judge() {
+	local mean
+	mean=$(mean 0 100 <"$TMP/samples")
+	[[ $mean -ge $1 ]] || { _say "only $mean a second: $(paste -sd' ' <"$TMP/samples")" || return 2; }
+	between "$mean" "$1" 1100 && between "$(most <"$TMP/samples")" 1 "$2"
+}
+
+# sum LOW SECONDS PPS MEMBER…: as judge; no second has more than rate and burst.
+sum() {
+	measure "${@:2}" && judge "$1" 1110
 }

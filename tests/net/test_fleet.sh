@@ -29,32 +29,6 @@ test_words() {
 
 # ---- sums
 
-# measure SECONDS PPS MEMBER…: samples into $TMP/samples, once these have been loaded for a while.
-measure() {
-	local seconds=$1 pps=$2 m
-	shift 2
-	for m in "$@"; do
-		load "$m" "$pps" 20
-	done
-	sleep 0.8 # so long it may take until each has its part
-	meter "$seconds" >"$TMP/samples"
-	unload
-}
-
-# judge LOW MOST: the mean of the samples is at least LOW (status 2 if not, as when the machine delayed a
-# process), and no second has more than MOST.
-judge() {
-	local mean
-	mean=$(mean 0 100 <"$TMP/samples")
-	[[ $mean -ge $1 ]] || { _say "only $mean a second: $(paste -sd' ' <"$TMP/samples")" || return 2; }
-	between "$mean" "$1" 1100 && between "$(most <"$TMP/samples")" 1 "$2"
-}
-
-# sum LOW SECONDS PPS MEMBER…: as judge; no second has more than rate and burst.
-sum() {
-	measure "${@:2}" && judge "$1" 1110
-}
-
 test_alone_without_agent() {
 	local result
 	policy "$RULE" && result=$(in_ns S "${FIRST[@]}" "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&

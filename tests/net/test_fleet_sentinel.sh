@@ -4,14 +4,6 @@
 # replica as the new master. Servers listen on 127.0.0.1 of a namespace of their own.
 source "$(dirname "$0")/fleet.sh"
 
-HERE=10.8.0.1
-
-server() { # PORT OPTION…
-	mkdir -p "$TMP/$1"
-	bg in_ns R "${FIRST[@]}" redis-server --port "$1" --bind "$HERE" --protected-mode no --dir "$TMP/$1" --save '' --appendonly no "${@:2}"
-	eventually 10 in_ns R redis-cli -h "$HERE" -p "$1" ping
-}
-
 sentinel() {
 	cat >"$TMP/sentinel.conf" <<-END
 		port 26379
@@ -27,14 +19,6 @@ sentinel() {
 replicates() { in_ns R redis-cli -h "$HERE" -p 6379 info replication | grep -q connected_slaves:1; }
 knows_replica() { in_ns R redis-cli -h "$HERE" -p 26379 sentinel replicas main | grep -q 6380; }
 
-# The servers' address is on R's loopback; each member has a cable to R.
-agent_cable() { # MEMBER NUMBER
-	ip -n "$(ns R)" link add "r-$1" type veth peer name "c-$1" netns "$(ns "$1")" &&
-		ip -n "$(ns R)" addr add "10.8.$2.1/24" dev "r-$1" && ip -n "$(ns R)" link set "r-$1" up &&
-		ip -n "$(ns "$1")" addr add "10.8.$2.2/24" dev "c-$1" && ip -n "$(ns "$1")" link set "c-$1" up &&
-		ip -n "$(ns "$1")" route add "$HERE" via "10.8.$2.1"
-}
-
 test_failover() {
 	local m meter
 	for m in "${MEMBERS[@]}"; do
@@ -48,8 +32,7 @@ test_failover() {
 }
 at_replica() { fleet_is "$1" '.mode == "shared" and (.server | endswith(":6380"))'; }
 
-ns_new R && ip -n "$(ns R)" addr add "$HERE/32" dev lo || exit 1
-member m1 && member m2 && agent_cable m1 1 && agent_cable m2 2 || exit 1
+servers_begin && member m1 && member m2 && agent_cable m1 1 && agent_cable m2 2 || exit 1
 server 6379 && MASTER=$BG_PID && server 6380 --replicaof "$HERE" 6379 && eventually 10 replicates && sentinel || exit 1
 policy 'any limit 1000/second burst 100 fleet'
 URL="redis+sentinel://$HERE:26378,$HERE:26379/main" each join

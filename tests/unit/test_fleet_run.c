@@ -155,9 +155,9 @@ static void member_tick(struct member *m)
 	if (m->packets.asked)
 		agent_key_wanted(a, &the_key, sizeof(the_key));
 	m->packets.asked = false;
-	if (a->link.redis) {
+	if (a->cluster.count) {
 		agent_exchange(a, now_ns);
-		assert_non_null(a->link.redis);
+		assert_int_not_equal(a->cluster.count, 0);
 	}
 	if (now_ns - a->limits_ns >= 100 * NS_PER_MS)
 		agent_limits_write(a, now_ns);
@@ -262,6 +262,7 @@ struct run {
 	uint64_t interval_ms;         /* 0: 50 */
 	double late_s;                /* until the last member has noted that Redis is gone */
 	double set_s;                 /* when Redis' clock goes back by an hour, if it does */
+	int shards;                   /* 0: 1 */
 	uint32_t claims;              /* by member 0, which is wrong, as Redis comes back */
 };
 
@@ -288,6 +289,9 @@ static const struct run runs[] = {
 	RUN("token bucket, loads at random", BUCKET, random, 0, 8, .6, 1.02),
 	RUN("token bucket, long interval", BUCKET, even, 2, 8, .98, 1.02, .interval_ms = 500),
 	RUN("token bucket, short interval", BUCKET, even, 1, 8, .98, 1.02, .interval_ms = 10),
+	RUN("token bucket, 7 shards", BUCKET, even, 1, 8, .98, 1.02, .shards = 7),
+	RUN("token bucket, 7 shards, loads at random", BUCKET, random, 0, 8, .6, 1.02, .shards = 7),
+	RUN("fixed window, 7 shards", FIXED, alone, 0, 8, .98, 1.02, .shards = 7),
 	RUN("bytes, all loaded", OCTETS, even, 1, 8, .98, 1.02),
 	RUN("bytes, loads at random", OCTETS, random, 0, 8, .6, 1.02),
 	RUN("leaky bucket, all loaded", LEAKY, even, 1, 8, .98, 1.02),
@@ -319,13 +323,21 @@ static const struct run runs[] = {
 	    .back_s = 4, .claims = 900),
 };
 
-static void member_begin(struct member *m, int number, uint64_t interval_ns)
+static void member_connect(struct member *m)
+{
+	fleet_redis_connect(&m->agent.cluster.nodes[0]);
+	m->agent.cluster.url = &m->options.url;
+	m->agent.cluster.count = 1;
+}
+
+static void member_begin(const struct run *run, struct member *m, int number, uint64_t interval_ns)
 {
 	struct agent *a = &m->agent;
 
 	snprintf(m->instance.device, sizeof(m->instance.device), "m%d", number);
 	snprintf(m->node, sizeof(m->node), "m%d", number);
-	m->options = (struct fleet_options){.fleet = "f", .node = m->node};
+	m->options = (struct fleet_options){
+		.fleet = "f", .node = m->node, .url.shards = run->shards ?: 1};
 	m->tick_ns = BEGIN_NS + interval_ns * number / MEMBERS;
 	*a = (struct agent){
 		.instance = &m->instance,
@@ -337,7 +349,6 @@ static void member_begin(struct member *m, int number, uint64_t interval_ns)
 		.ask = {{m->asked, 0}, {m->asked + 1, 0}},
 		.keys_per_tick = 1,
 		.random = number + 1,
-		.keys = {"members", "outage", "rlctl:{f}:capacity"},
 		.pace = {.interval_ns = interval_ns,
 			 .check_ns = 250 * NS_PER_MS,
 			 .retry_ns = 100 * NS_PER_MS,
@@ -345,15 +356,15 @@ static void member_begin(struct member *m, int number, uint64_t interval_ns)
 			 .members = 1},
 	};
 	snprintf(a->token, sizeof(a->token), "%d", number);
-	assert_int_equal(fleet_table_open(&a->table), 0);
-	fleet_redis_connect(&m->agent.link);
+	assert_int_equal(fleet_table_open(m->options.url.shards, &a->table), 0);
+	member_connect(m);
 }
 
 static void members_end(void)
 {
 	for (int i = 0; i < MEMBERS; i++) {
 		fleet_table_close(&members[i].agent.table);
-		link_close(&members[i].agent.link);
+		cluster_close(&members[i].agent.cluster);
 	}
 }
 
@@ -375,7 +386,7 @@ static void members_make(const struct run *run)
 
 		fleet_limit_make(&rule, 1500, false, &m->limit);
 		m->packets.limit = &m->limit.record;
-		member_begin(m, i, interval_ns);
+		member_begin(run, m, i, interval_ns);
 	}
 	/* Each hears of all: in the second round all are there. */
 	for (int i = 0; i < 2 * MEMBERS; i++) {
@@ -394,7 +405,7 @@ static void member_share(struct member *m, bool shared)
 	if (shared == !!m->agent.session.shared)
 		return;
 	if (shared) {
-		fleet_redis_connect(&m->agent.link);
+		member_connect(m);
 		agent_shared_begin(&m->agent);
 	} else {
 		agent_shared_end(&m->agent, now_ns, "gone");

@@ -50,7 +50,7 @@ static void keys_come_and_go(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(&table), 0);
+	assert_int_equal(fleet_table_open(1, &table), 0);
 	for (int n = 0; n < 200000; n++) {
 		uint32_t i = (uint32_t)(random_next(&seed) % (n < 100000 ? KEYS : 50));
 		struct rl_state_key key = key_of(i);
@@ -79,7 +79,7 @@ static void it_becomes_full_and_empty(void **state)
 	struct fleet_table table;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(&table), 0);
+	assert_int_equal(fleet_table_open(1, &table), 0);
 	for (uint32_t i = 0; i < KEYS; i++) {
 		struct rl_state_key key = key_of(i);
 		struct fleet_entry *entry = fleet_table_add(&table, &key, &limit);
@@ -103,7 +103,7 @@ static void names(void **state)
 	struct fleet_table table;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(&table), 0);
+	assert_int_equal(fleet_table_open(1, &table), 0);
 	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:*:1:2:6");
 	memcpy(key.addr, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
 	memcpy(key.peer, "\xfd\x78", 2);

@@ -38,6 +38,16 @@ static const struct row good[] = {
 	  .host_count = 3,
 	  .master = "m",
 	  .db = 4}},
+	{"cluster",
+	 "redis+cluster://:p@a,[::3]:7/16",
+	 {.scheme = FLEET_CLUSTER,
+	  .password = "p",
+	  .hosts = {{"a", 6379}, {"::3", 7}},
+	  .host_count = 2,
+	  .shards = 16}},
+	{"cluster with TLS, one shard",
+	 "rediss+cluster://a/",
+	 {.scheme = FLEET_CLUSTER_TLS, .hosts = {{"a", 6379}}, .host_count = 1}},
 };
 
 static const struct {
@@ -51,7 +61,11 @@ static const struct {
 	{"port too large", "redis://h:65536", "1 to 65535"},
 	{"port with rest", "redis://h:1x", "1 to 65535"},
 	{"database is no number", "redis://h/a", "a number"},
-	{"several hosts", "redis://a,b", "sentinel"},
+	{"several hosts", "redis://a,b", "redis+cluster://"},
+	{"no shards", "redis+cluster://a/0", "1 to 64"},
+	{"too many shards", "redis+cluster://a/65", "1 to 64"},
+	{"shards are no number", "redis+cluster://a/x", "the same on all members"},
+	{"cluster of no host", "redis+cluster:///8", "redis://HOST"},
 	{"sentinel without master", "redis+sentinel://a", "MASTER"},
 	{"sentinel with an empty host", "redis+sentinel://a,,b/m", "redis://HOST"},
 	{"nine sentinels", "redis+sentinel://a,a,a,a,a,a,a,a,a/m", "at most 8"},
@@ -73,8 +87,8 @@ static void good_test(void **state)
 			fail_msg("%s: %s", good[i].name, wrong);
 		if (memcmp(&url.hosts, &good[i].url.hosts, sizeof(url.hosts)) != 0 ||
 		    url.host_count != good[i].url.host_count || url.scheme != good[i].url.scheme ||
-		    url.db != good[i].url.db || strcmp(url.user, good[i].url.user) ||
-		    strcmp(url.path, good[i].url.path) ||
+		    url.shards != (good[i].url.shards ?: 1) || url.db != good[i].url.db ||
+		    strcmp(url.user, good[i].url.user) || strcmp(url.path, good[i].url.path) ||
 		    strcmp(url.password, good[i].url.password) ||
 		    strcmp(url.master, good[i].url.master))
 			fail_msg("%s: something else came out", good[i].name);

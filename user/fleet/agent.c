@@ -40,7 +40,7 @@
 #define CHECK_MOST_NS  (1100 * NS_PER_MS) /* more than half of a lease, so that it is renewed */
 #define KEYS_USUAL     1000               /* per tick, until Redis proves able to answer more */
 #define KEYS_LEAST     125
-#define NUMBER_MAX     24
+#define REDIRECTIONS   5
 
 /* ---- connected and alone */
 
@@ -51,9 +51,9 @@ void agent_shared_begin(struct agent *a)
 	a->session.shared = 1;
 	a->begin_ns = fleet_now_ns();
 	a->was_shared = true;
-	snprintf(a->session.server, sizeof(a->session.server), "%.63s", a->link.server);
+	a->refused = false;
 	note("%s: fleet %s at %s, as %s: %u member%s", a->instance->device, a->options->fleet,
-	     a->link.server, a->options->node, a->pace.members, a->pace.members == 1 ? "" : "s");
+	     a->session.server, a->options->node, a->pace.members, a->pace.members == 1 ? "" : "s");
 	agent_limits_write(a, fleet_now_ns());
 	instance_change_tell(a->instance, (struct instance_change){.kind = CHANGE_FLEET_JOINED,
 								   .number = a->pace.members,
@@ -72,7 +72,7 @@ static uint64_t random_below(struct agent *a, uint64_t most)
 
 void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 {
-	link_close(&a->link);
+	cluster_close(&a->cluster);
 	a->backoff_ns = a->backoff_ns ? 2 * a->backoff_ns : RETRY_LEAST_NS;
 	if (a->backoff_ns > RETRY_MOST_NS)
 		a->backoff_ns = RETRY_MOST_NS;
@@ -94,53 +94,37 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	agent_limits_write(a, fleet_now_ns());
 }
 
-static int heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
-{
-	const struct fleet_options *o = a->options;
-	char claimed[NUMBER_MAX];
-	const char *words[10] = {NULL,       NULL,    "3",      a->keys[0], a->keys[1],
-				 a->keys[2], o->node, a->token, claimed,    leave ? "1" : "0"};
-	size_t lengths[10];
-	redisReply *reply;
-	int ret = 0;
-
-	snprintf(claimed, sizeof(claimed), "%u", a->pace.members);
-	for (int i = 2; i < 10; i++)
-		lengths[i] = strlen(words[i]);
-	if (link_call(&a->link, SCRIPT_HEARTBEAT, 10, words, lengths))
-		return -1;
-	reply = link_answer(&a->link, error);
-	if (!reply)
-		return -1;
-	if (reply_number(reply, 0, -1, INT64_MAX) < 0) {
-		snprintf(error, LINK_ERROR_MAX,
-			 "another member has the name %.63s: choose another one with --node",
-			 o->node);
-		ret = -1;
-	} else if (!leave) {
-		agent_members_read(a, reply);
-	}
-	freeReplyObject(reply);
-	return ret;
-}
-
 static int slow_error(const struct agent *a, uint64_t lag_ns, char error[LINK_ERROR_MAX])
 {
-	snprintf(error, LINK_ERROR_MAX, "%s: answers take longer than two intervals (%llu ms)",
-		 a->link.server, (unsigned long long)lag_ns / NS_PER_MS);
-	return -1;
+	return link_error(error, "%s: answers take longer than two intervals (%llu ms)",
+			  a->session.server, (unsigned long long)lag_ns / NS_PER_MS);
 }
 
-/* Connects, and checks that the first answer comes in time. */
+/* A heartbeat, wherever the shards are; the last one's begin. 0, or -1 with the error. */
+static int shards_find(struct agent *a, bool leave, uint64_t *sent_ns, char error[LINK_ERROR_MAX])
+{
+	int ret = 1;
+
+	for (int i = 0; ret > 0 && i < REDIRECTIONS; i++) {
+		*sent_ns = fleet_now_ns();
+		ret = agent_heartbeat(a, leave, error);
+	}
+	return ret ? -1 : 0;
+}
+
+/* Connects, and checks that the first answer comes in time. Where one of several shards does not
+ * answer, the member leaves the others: it holds its part alone, and they may not lease that to
+ * those who come back first. */
 static int redis_greet(struct agent *a, char error[LINK_ERROR_MAX])
 {
 	uint64_t least_ns = 2 * a->pace.interval_ns, sent_ns;
 
-	if (link_open(&a->options->url, CONNECT_NS, &a->link, error))
-		return -1;
-	link_timeout(&a->link, least_ns > ANSWER_NS ? least_ns : ANSWER_NS);
-	sent_ns = fleet_now_ns();
-	if (heartbeat(a, false, error))
+	a->cluster.url = &a->options->url;
+	a->cluster.connect_ns = CONNECT_NS;
+	a->cluster.timeout_ns = least_ns > ANSWER_NS ? least_ns : ANSWER_NS;
+	if (cluster_open(&a->cluster, error) ||
+	    (a->cluster.url->shards > 1 && shards_find(a, true, &sent_ns, error)) ||
+	    shards_find(a, false, &sent_ns, error))
 		return -1;
 	a->heartbeat_ns = a->timely_ns = fleet_now_ns();
 	return a->heartbeat_ns - sent_ns > least_ns
@@ -150,9 +134,9 @@ static int redis_greet(struct agent *a, char error[LINK_ERROR_MAX])
 
 static void redis_connect(struct agent *a, uint64_t now_ns)
 {
-	char error[LINK_ERROR_MAX];
+	char error[LINK_ERROR_MAX] = "out of memory";
 
-	if (a->link.redis || now_ns < a->retry_ns)
+	if (a->cluster.count || now_ns < a->retry_ns)
 		return;
 	if (redis_greet(a, error))
 		agent_shared_end(a, fleet_now_ns(), error);
@@ -244,25 +228,31 @@ static int answered(struct agent *a, uint64_t sent_ns, char error[LINK_ERROR_MAX
 
 void agent_exchange(struct agent *a, uint64_t now_ns)
 {
-	const struct fleet_requester asker = {&a->link, a->options->fleet, &a->maps, &a->pace};
+	const struct fleet_requester asker = {&a->cluster, a->options->fleet, &a->maps, &a->pace};
 	char error[LINK_ERROR_MAX] = "out of memory";
 	size_t count = due_choose(a, now_ns);
 	uint64_t sent_ns = fleet_now_ns();
 	bool asked;
-	int ret = 0;
+	int ret = 0, later = 0;
 
 	due_check(a, count);
 	asked = a->ask[FLEET_SHARES].count || a->ask[FLEET_WINDOWS].count;
-	for (int kind = 0; !ret && kind < FLEET_REQUEST_KINDS; kind++)
+	for (int kind = 0; ret >= 0 && kind < FLEET_REQUEST_KINDS; kind++) {
 		ret = fleet_requests_send(&asker, kind, &a->ask[kind], error);
-	if (!ret && now_ns - a->heartbeat_ns >= HEARTBEAT_NS) {
-		a->heartbeat_ns = now_ns;
-		ret = heartbeat(a, false, error);
-		asked = true;
+		later |= ret;
 	}
-	if (!ret && asked)
+	if (ret >= 0 && now_ns - a->heartbeat_ns >= HEARTBEAT_NS) {
+		ret = agent_heartbeat(a, false, error);
+		later |= ret;
+		asked = true;
+		if (!ret) /* else in the next tick again */
+			a->heartbeat_ns = now_ns;
+	}
+	if (ret >= 0 && later)
+		ret = fleet_now_ns() - a->timely_ns > a->pace.patience_ns ? -1 : 0;
+	else if (!ret && asked)
 		ret = answered(a, sent_ns, error);
-	if (ret)
+	if (ret < 0)
 		agent_shared_end(a, fleet_now_ns(), error);
 	keys_per_tick_adapt(a, count, fleet_now_ns() - sent_ns);
 }
@@ -329,7 +319,7 @@ static int tick(struct agent *a)
 	fleet_events_poll(&a->maps);
 	pace_set(a);
 	redis_connect(a, now_ns);
-	if (a->link.redis)
+	if (a->cluster.count)
 		agent_exchange(a, now_ns);
 	now_ns = fleet_now_ns();
 	if (now_ns - a->limits_ns >= LIMITS_NS)
@@ -367,9 +357,9 @@ static void agent_end(struct agent *a)
 	a->session.shared = 0;
 	agent_limits_write(a, fleet_now_ns());
 	fleet_clear(a->instance, left);
-	if (a->link.redis)
-		heartbeat(a, true, error);
-	link_close(&a->link);
+	if (a->cluster.count)
+		agent_heartbeat(a, true, error);
+	cluster_close(&a->cluster);
 	if (!left) {
 		kept.members = a->session.members;
 		memcpy(kept.fleet, a->session.fleet, sizeof(kept.fleet));
@@ -384,15 +374,16 @@ static int agent_begin(struct agent *a)
 	a->due = calloc(KEYS_MAX, sizeof(struct fleet_entry *));
 	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
 		a->ask[kind].entries = calloc(KEYS_PER_TICK, sizeof(struct fleet_entry *));
-	if (!a->due || !a->ask[0].entries || !a->ask[1].entries || fleet_table_open(&a->table))
+	if (!a->due || !a->ask[0].entries || !a->ask[1].entries ||
+	    fleet_table_open(a->options->url.shards, &a->table))
 		return fail("out of memory");
 	if (getrandom(&a->random, sizeof(a->random), 0) != sizeof(a->random))
 		return fail("getrandom failed: %s", strerror(errno));
 	snprintf(a->token, sizeof(a->token), "%016llx", (unsigned long long)a->random);
+	if (a->options->url.shards > 1)
+		snprintf(a->token + 16, sizeof(a->token) - 16, "/%u",
+			 a->options->url.shards % (FLEET_SHARDS_MAX + 1u));
 	a->random |= 1;
-	snprintf(a->keys[0], sizeof(a->keys[0]), "rlctl:{%s}:members", a->options->fleet);
-	snprintf(a->keys[1], sizeof(a->keys[1]), "rlctl:{%s}:outage", a->options->fleet);
-	snprintf(a->keys[2], sizeof(a->keys[2]), "rlctl:{%s}:capacity", a->options->fleet);
 	a->session.pid = getpid();
 	snprintf(a->session.fleet, RL_FLEET_NAME, "%s", a->options->fleet);
 	snprintf(a->session.node, RL_FLEET_NAME, "%s", a->options->node);
@@ -445,7 +436,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	}
 	if (begun && !agent.replaced)
 		agent_end(&agent);
-	link_close(&agent.link);
+	cluster_close(&agent.cluster);
 	fleet_maps_close(&agent.maps);
 	fleet_table_close(&agent.table);
 	free(agent.limits);

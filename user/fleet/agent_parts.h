@@ -11,7 +11,7 @@ struct agent {
 	const struct instance *instance;
 	const struct fleet_options *options;
 	struct fleet_maps maps;
-	struct fleet_link link;
+	struct fleet_cluster cluster;
 	struct fleet_table table;
 	struct fleet_limit *limits;
 	size_t limit_count;
@@ -20,7 +20,7 @@ struct agent {
 	size_t keys_per_tick;
 	struct fleet_pace pace;
 	struct rl_fleet_session session;
-	char token[17];
+	char token[24]; /* and, if there are several, the number of shards: TOKEN/SHARDS */
 	uint64_t random;
 	uint64_t heartbeat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
 	uint64_t begin_ns;     /* when it connected */
@@ -29,9 +29,9 @@ struct agent {
 	uint32_t members_kept; /* in the file; 0: not known */
 	bool was_shared;       /* was connected at least once */
 	bool too_many;         /* members, which was reported */
+	bool refused;          /* by other members, which was reported */
 	bool ending;
-	bool replaced;                    /* another agent has the instance */
-	char keys[3][RL_FLEET_NAME + 40]; /* of the heartbeat, in Redis */
+	bool replaced; /* another agent has the instance */
 };
 
 /* ---- agent.c: steps of a tick, which tests call with their own time */
@@ -49,8 +49,9 @@ void agent_exchange(struct agent *a, uint64_t now_ns);
  * else --members, else 1. */
 void agent_members_begin(struct agent *a, const struct rl_fleet_session *former);
 
-/* Takes over the number and the names of a heartbeat's answer. */
-void agent_members_read(struct agent *a, const redisReply *reply);
+/* To all shards; takes over the number and the names of the answers. 0; 1 with the reason: a shard
+ * has to have another one; -1 with the error. */
+int agent_heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX]);
 
 /* ---- rules.c: the policy of the instance, as the agent follows it */
 

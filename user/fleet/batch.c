@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests for many keys in few calls of a script. A call takes Redis some hundred microseconds,
- * and few are in flight at once, so that other members do not wait for long.
+ * and few are in flight at once to a node, so that other members do not wait for long.
  */
 #include <endian.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -12,7 +13,8 @@
 #include "kernel/maps/fleet_maps.h"
 
 #define BATCH      100 /* keys per call */
-#define IN_FLIGHT  4   /* calls */
+#define IN_FLIGHT  4   /* calls to a node */
+#define FLIGHTS    64  /* calls to all nodes */
 #define ARGUMENTS  6
 #define NUMBER_MAX 24
 #define SHARE_BITS 20
@@ -23,13 +25,21 @@ struct call {
 	const char *words[5 + BATCH + ARGUMENTS * BATCH];
 	size_t lengths[5 + BATCH + ARGUMENTS * BATCH];
 	int count;
-	char capacity[RL_FLEET_NAME + 40];
-	char keys[BATCH][2 * RL_FLEET_NAME + 128];
+	char capacity[FLEET_KEY_MAX];
+	char keys[BATCH][FLEET_KEY_MAX];
 	char numbers[ARGUMENTS * BATCH][NUMBER_MAX];
 	int number_count;
 	char packed[20 * BATCH];
 	size_t packed_size;
 };
+
+void fleet_key_make(char out[FLEET_KEY_MAX], const char *fleet, int shard, const char *name)
+{
+	if (shard)
+		snprintf(out, FLEET_KEY_MAX, "rlctl:{%s:%d}:%s", fleet, shard, name);
+	else
+		snprintf(out, FLEET_KEY_MAX, "rlctl:{%s}:%s", fleet, name);
+}
 
 static void call_word(struct call *call, const char *word)
 {
@@ -58,11 +68,10 @@ static void call_begin(const char *fleet, struct call *call, struct fleet_entry 
 	call->number_count = 0;
 	call->packed_size = 0;
 	call_number(call, (int64_t)count + 1);
-	snprintf(call->capacity, sizeof(call->capacity), "rlctl:{%s}:capacity", fleet);
+	fleet_key_make(call->capacity, fleet, entries[0]->shard, "capacity");
 	call_word(call, call->capacity);
 	for (size_t i = 0; i < count; i++) {
-		snprintf(call->keys[i], sizeof(call->keys[i]), "rlctl:{%s}:%s", fleet,
-			 entries[i]->name);
+		fleet_key_make(call->keys[i], fleet, entries[i]->shard, entries[i]->name);
 		call_word(call, call->keys[i]);
 	}
 }
@@ -86,6 +95,7 @@ static void window_append(struct call *call, const struct fleet_entry *e)
 	call_number(call, (int64_t)e->limit->packet);
 }
 
+/* The node, or -1. */
 static int batch_send(const struct fleet_requester *asker, bool window,
 		      struct fleet_entry **entries, size_t count)
 {
@@ -96,8 +106,8 @@ static int batch_send(const struct fleet_requester *asker, bool window,
 		(window ? window_append : share_append)(&call, entries[i]);
 	if (!window)
 		call_packed(&call);
-	return link_call(asker->link, window ? SCRIPT_WINDOW : SCRIPT_RATE, call.count, call.words,
-			 call.lengths);
+	return cluster_call(asker->cluster, entries[0]->shard, window ? SCRIPT_WINDOW : SCRIPT_RATE,
+			    call.count, call.words, call.lengths);
 }
 
 static void shares_read(const struct fleet_requester *asker, const redisReply *reply,
@@ -127,47 +137,86 @@ static void windows_read(const struct fleet_requester *asker, const redisReply *
 	}
 }
 
-static int batch_receive(const struct fleet_requester *asker, bool window,
-			 struct fleet_entry **entries, size_t count, uint64_t sent_ns,
-			 char error[LINK_ERROR_MAX])
-{
-	redisReply *reply = link_answer(asker->link, error);
+struct flight {
+	struct fleet_entry **entries; /* of one shard */
+	size_t count;
+	int node;
+	uint64_t sent_ns;
+};
 
-	if (!reply)
-		return -1;
-	(window ? windows_read : shares_read)(asker, reply, entries, count, sent_ns);
+/* As cluster_answer. */
+static int batch_receive(const struct fleet_requester *asker, bool window,
+			 const struct flight *flight, char error[LINK_ERROR_MAX])
+{
+	redisReply *reply;
+	int ret = cluster_answer(asker->cluster, flight->entries[0]->shard, flight->node, &reply,
+				 error);
+
+	if (ret)
+		return ret;
+	(window ? windows_read : shares_read)(asker, reply, flight->entries, flight->count,
+					      flight->sent_ns);
 	freeReplyObject(reply);
 	return 0;
 }
 
+static int shard_compare(const void *a, const void *b)
+{
+	return (*(struct fleet_entry *const *)a)->shard - (*(struct fleet_entry *const *)b)->shard;
+}
+
 static size_t batch_size(const struct fleet_requests *ask, size_t from)
 {
-	return ask->count - from < BATCH ? ask->count - from : BATCH;
+	size_t count = 1;
+
+	while (count < BATCH && from + count < ask->count &&
+	       ask->entries[from + count]->shard == ask->entries[from]->shard)
+		count++;
+	return count;
+}
+
+static bool is_busy(const struct fleet_cluster *c, const struct fleet_entry *next)
+{
+	return c->nodes[cluster_node(c, next->shard)].pending >= IN_FLIGHT;
+}
+
+static int slow_error(const struct fleet_requests *ask, size_t received, uint64_t took_ns,
+		      char error[LINK_ERROR_MAX])
+{
+	return link_error(error, "Redis is too slow: %zu of %zu keys in %llu ms", received,
+			  ask->count, (unsigned long long)took_ns / NS_PER_MS);
 }
 
 int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
 			const struct fleet_requests *ask, char error[LINK_ERROR_MAX])
 {
-	uint64_t sent_ns[IN_FLIGHT], begin_ns = fleet_now_ns();
-	size_t sent = 0, received = 0;
+	struct flight flights[FLIGHTS];
+	uint64_t begin_ns = fleet_now_ns();
+	size_t sent = 0, received = 0, first = 0, next = 0;
+	int ret, later = 0;
 
+	if (asker->cluster->url->shards > 1)
+		qsort(ask->entries, ask->count, sizeof(struct fleet_entry *), shard_compare);
 	while (received < ask->count) {
-		for (; sent < ask->count && sent - received < IN_FLIGHT * BATCH; sent += BATCH) {
-			sent_ns[sent / BATCH % IN_FLIGHT] = fleet_now_ns();
-			if (batch_send(asker, kind, ask->entries + sent, batch_size(ask, sent)))
+		while (next == first || (sent < ask->count && next - first < FLIGHTS &&
+					 !is_busy(asker->cluster, ask->entries[sent]))) {
+			struct flight *f = &flights[next++ % FLIGHTS];
+
+			f->entries = ask->entries + sent;
+			f->count = batch_size(ask, sent);
+			f->sent_ns = fleet_now_ns();
+			f->node = batch_send(asker, kind, f->entries, f->count);
+			if (f->node < 0)
 				return -1;
+			sent += f->count;
 		}
-		if (batch_receive(asker, kind, ask->entries + received, batch_size(ask, received),
-				  sent_ns[received / BATCH % IN_FLIGHT], error))
+		ret = batch_receive(asker, kind, &flights[first % FLIGHTS], error);
+		if (ret < 0)
 			return -1;
-		received += BATCH;
-		if (fleet_now_ns() - begin_ns > asker->pace->patience_ns) {
-			snprintf(error, LINK_ERROR_MAX,
-				 "Redis is too slow: %zu of %zu keys in %llu ms", received,
-				 ask->count,
-				 (unsigned long long)(fleet_now_ns() - begin_ns) / NS_PER_MS);
-			return -1;
-		}
+		later |= ret;
+		received += flights[first++ % FLIGHTS].count;
+		if (fleet_now_ns() - begin_ns > asker->pace->patience_ns)
+			return slow_error(ask, received, fleet_now_ns() - begin_ns, error);
 	}
-	return 0;
+	return later;
 }

@@ -55,12 +55,17 @@ uint64_t fleet_limit_overshoot(const struct fleet_limit *limit, uint32_t members
 uint64_t fleet_limit_rate(const struct fleet_limit *limit, double share);
 uint64_t fleet_limit_leased(const struct fleet_limit *limit);
 
+/* FNV-1a, which all members agree on; begins with FLEET_HASH. */
+#define FLEET_HASH 0xcbf29ce484222325ull
+uint64_t fleet_hash(const char *text, uint64_t hash);
+
 /* ---- lease.c: one key */
 
 struct fleet_entry {
 	struct rl_state_key key;
 	const struct fleet_limit *limit;
 	char name[128];         /* in Redis, after the fleet's name */
+	int shard;              /* that has it */
 	uint64_t next_ns;       /* next check */
 	uint64_t checked_ns;    /* last check; 0: none yet */
 	uint64_t busy_ns;       /* last traffic */
@@ -109,19 +114,24 @@ void fleet_entry_reset(struct fleet_entry *e);
 
 enum fleet_request_kind { FLEET_SHARES, FLEET_WINDOWS, FLEET_REQUEST_KINDS };
 
+#define FLEET_KEY_MAX (2 * RL_FLEET_NAME + 128)
+/* A key in Redis, rlctl:{FLEET}:NAME, or rlctl:{FLEET:SHARD}:NAME from the second shard on. */
+void fleet_key_make(char out[FLEET_KEY_MAX], const char *fleet, int shard, const char *name);
+
 struct fleet_requests {
 	struct fleet_entry **entries;
 	size_t count;
 };
 
 struct fleet_requester {
-	struct fleet_link *link;
+	struct fleet_cluster *cluster;
 	const char *fleet;
 	const struct fleet_maps *maps;
 	const struct fleet_pace *pace;
 };
 
-/* Sends the requests and applies the answers. 0, or -1 with the error: close the link then. */
+/* Sends the requests, sorted by shard, and applies the answers. 0; 1: some keys stay due, since
+ * their shard moves; or -1 with the error: close the connections then. */
 int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
 			const struct fleet_requests *ask, char error[LINK_ERROR_MAX]);
 
@@ -130,10 +140,11 @@ int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_
 struct fleet_table {
 	struct fleet_entry *entries; /* `count` of them */
 	size_t count;
+	int shards;
 	struct fleet_entry *by_key;
 };
 
-int fleet_table_open(struct fleet_table *out);
+int fleet_table_open(int shards, struct fleet_table *out);
 void fleet_table_close(struct fleet_table *table);
 struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_state_key *key);
 /* NULL: there are KEYS_MAX already, or there is no memory. */

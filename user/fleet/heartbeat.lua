@@ -2,7 +2,8 @@
 -- keys: members, outage, capacity.
 -- arguments: node, its token, number of members it last knew, 1 if it leaves.
 -- answer: now, number of members that share the limits, number of those present, their names; or
--- -1 if another living member has the name.
+-- -1 if another living member has the name, or -2 and the number of shards by the token of another
+-- one (TOKEN/SHARDS, TOKEN for one) if its token has another number. All meet in the first shard.
 --
 -- After an outage for all (no heartbeat for 1.5 s), members that were known and are not back yet
 -- still enforce their part alone: for 2.5 s the capacity excludes that part. The least number that
@@ -16,10 +17,13 @@ local node, token, claimed = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local all, last, known, since = redis.call('HGETALL', KEYS[1]), 0, 0, 0
 local seen = {}
 local function near(at) return math.abs(now - at) < 2500 end
+local function shards(of) return tonumber(of:match('/(%d+)$') or 1) end
 for i = 1, #all, 2 do
   local at, owner = all[i + 1]:match('^(%d+) (.*)$')
   at = tonumber(at or 0)
   if all[i] == node and owner ~= token and near(at) then return {-1} end
+  local theirs = shards(owner or '')
+  if all[i] ~= node and theirs ~= shards(token) and near(at) then return {-2, theirs} end
   seen[all[i]] = at
   if at < now + 2500 then last = math.max(last, at) end
 end

@@ -12,11 +12,11 @@
 #define FRAME_MORE   22           /* bytes of a frame beyond the MTU: header with two VLAN tags */
 #define CLOCK_BEGIN  (1ull << 60) /* far from 0, which is the word of a fresh bucket */
 #define RATE_MOST    9.2e18
-#define BURST_PART   10 /* of a log's N, or of a second of a warm-up */
+#define BURST_PART   10  /* of a log's N, or of a second of a warm-up */
 #define WINDOW_PARTS 120 /* see own_amount() */
 
-/* FNV-1a, 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
-static uint64_t text_hash(const char *text, uint64_t hash)
+/* 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
+uint64_t fleet_hash(const char *text, uint64_t hash)
 {
 	for (; *text; text++)
 		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
@@ -35,7 +35,7 @@ static void identity_make(const struct rule *rule, bool by_dest, char out[IDENTI
 	bare.limit.ban_ns = bare.limit.ban_source = bare.limit.mark = 0;
 	rule_print(text, sizeof(text), &bare, &plain);
 	snprintf(out, IDENTITY_MAX, "%016llx",
-		 (unsigned long long)text_hash(text, 0xcbf29ce484222325ull + by_dest));
+		 (unsigned long long)fleet_hash(text, FLEET_HASH + by_dest));
 }
 
 /* The burst of a limit; a part of N if its algorithm has none. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The number of members that limits are divided by. Redis is believed for the members that it
- * names; the number is kept in a file, so that an agent that starts while Redis is away does not
- * take more than its part, also after a reboot.
+/* The heartbeat, and the number of members that limits are divided by. Redis is believed for the
+ * members that it names; the number is kept in a file, so that an agent that starts while Redis is
+ * away does not take more than its part, also after a reboot.
  */
 #include "fleet/agent_parts.h"
 
@@ -17,6 +17,7 @@
 #include "base/units.h"
 
 #define STATE_FOLDER "/var/lib/rlctl"
+#define NUMBER_MAX   24
 #define NUMBER_SIZE  5 /* always as many bytes, written at once: the file is never torn */
 
 /* systemd names the folder for the unit. */
@@ -110,7 +111,7 @@ static uint32_t names_read(const redisReply *reply, struct rl_fleet_session *out
 	return named;
 }
 
-void agent_members_read(struct agent *a, const redisReply *reply)
+static void members_read(struct agent *a, const redisReply *reply)
 {
 	uint32_t said = (uint32_t)reply_number(reply, 1, 1, FLEET_SIZE_MAX);
 	uint32_t named = names_read(reply, &a->session), most = a->options->members;
@@ -131,4 +132,80 @@ void agent_members_read(struct agent *a, const redisReply *reply)
 		return;
 	a->pace.members = a->session.members = members;
 	agent_limits_write(a, fleet_now_ns());
+}
+
+/* ---- the heartbeat */
+
+/* The node, or -1. */
+static int heartbeat_send(struct agent *a, int shard, bool leave)
+{
+	const struct fleet_options *o = a->options;
+	char keys[3][FLEET_KEY_MAX], claimed[NUMBER_MAX];
+	const char *words[10] = {NULL,    NULL,    "3",      keys[0], keys[1],
+				 keys[2], o->node, a->token, claimed, leave ? "1" : "0"};
+	size_t lengths[10];
+
+	fleet_key_make(keys[0], o->fleet, shard, "members");
+	fleet_key_make(keys[1], o->fleet, shard, "outage");
+	fleet_key_make(keys[2], o->fleet, shard, "capacity");
+	snprintf(claimed, sizeof(claimed), "%u", a->pace.members);
+	for (int i = 2; i < 10; i++)
+		lengths[i] = strlen(words[i]);
+	return cluster_call(&a->cluster, shard, SCRIPT_HEARTBEAT, 10, words, lengths);
+}
+
+/* Redis refuses a member that does not agree with those that are there. After an outage that is
+ * said at once, since nothing else is. */
+static int heartbeat_check(struct agent *a, const redisReply *reply, char error[LINK_ERROR_MAX])
+{
+	const struct fleet_options *o = a->options;
+	int64_t answer = reply_number(reply, 0, -2, INT64_MAX);
+
+	if (answer >= 0)
+		return 0;
+	if (answer == -1)
+		link_error(error,
+			   "another member has the name %.63s: choose another one with --node",
+			   o->node);
+	else
+		link_error(error,
+			   "the fleet has %d shards for other members, and %d for this one: "
+			   "write the same number into the URL of each",
+			   (int)reply_number(reply, 1, 1, FLEET_SHARDS_MAX), o->url.shards);
+	if (!a->was_shared || a->session.shared || a->refused)
+		return -1;
+	a->refused = true;
+	return fail("%s: fleet %s: %s", a->instance->device, o->fleet, error);
+}
+
+int agent_heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
+{
+	int shards = a->options->url.shards, node[FLEET_SHARDS_MAX], ret = 0;
+	redisReply *most = NULL; /* the answer with most members */
+
+	for (int i = 0; i < shards && ret >= 0; i++)
+		ret = node[i] = heartbeat_send(a, i, leave);
+	ret = ret < 0 ? -1 : 0;
+	for (int i = 0; i < shards && ret >= 0; i++) {
+		redisReply *reply;
+		int one = cluster_answer(&a->cluster, i, node[i], &reply, error);
+
+		if (!one)
+			one = heartbeat_check(a, reply, error);
+		ret = one ? one : ret;
+		if (one || (most && reply_number(most, 1, 1, FLEET_SIZE_MAX) >=
+					    reply_number(reply, 1, 1, FLEET_SIZE_MAX))) {
+			freeReplyObject(reply);
+			continue;
+		}
+		freeReplyObject(most);
+		most = reply;
+	}
+	if (most && !ret && !leave) {
+		members_read(a, most);
+		snprintf(a->session.server, sizeof(a->session.server), "%.63s",
+			 a->cluster.nodes[node[0]].server);
+	}
+	freeReplyObject(most);
+	return ret;
 }

@@ -24,10 +24,7 @@ typedef int element_count;
 typedef size_t element_count;
 #endif
 
-static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
+int link_error(char error[LINK_ERROR_MAX], const char *format, ...)
 {
 	va_list args;
 
@@ -104,10 +101,10 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 		return redis;
 	}
 	if (path)
-		error_set(error, "%s: %s", path, redis ? redis->errstr : "out of memory");
+		link_error(error, "%s: %s", path, redis ? redis->errstr : "out of memory");
 	else
-		error_set(error, "%s:%u: %s", host->name, host->port,
-			  redis ? redis->errstr : "out of memory");
+		link_error(error, "%s:%u: %s", host->name, host->port,
+			   redis ? redis->errstr : "out of memory");
 	if (redis)
 		redisFree(redis);
 	return NULL;
@@ -125,11 +122,11 @@ static redisReply *command_reply(redisContext *redis, int type, char error[LINK_
 	if (reply && reply->type == type)
 		return reply;
 	if (!reply)
-		error_set(error, "%s", wrong);
+		link_error(error, "%s", wrong);
 	else if (reply->type == REDIS_REPLY_ERROR)
-		error_set(error, "error from Redis: %s", reply->str);
+		link_error(error, "error from Redis: %s", reply->str);
 	else
-		error_set(error, "%s: unexpected answer from Redis", words[0]);
+		link_error(error, "%s: unexpected answer from Redis", words[0]);
 	if (reply)
 		freeReplyObject(reply);
 	return NULL;
@@ -173,8 +170,8 @@ static int master_check(redisContext *redis, char error[LINK_ERROR_MAX])
 		return -1;
 	if (!reply->elements || reply->element[0]->type != REDIS_REPLY_STRING ||
 	    strcmp(reply->element[0]->str, "master"))
-		ret = error_set(error, "this Redis is a replica: use the master's address, or the "
-				       "sentinels with redis+sentinel://");
+		ret = link_error(error, "this Redis is a replica: use the master's address, or the "
+					"sentinels with redis+sentinel://");
 	freeReplyObject(reply);
 	return ret;
 }
@@ -222,7 +219,7 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 
 		ret = reply ? master_read(reply, out) : -1;
 		if (reply && ret)
-			error_set(error, "unexpected answer from a sentinel");
+			link_error(error, "unexpected answer from a sentinel");
 		if (reply)
 			freeReplyObject(reply);
 		if (sentinel)
@@ -239,16 +236,17 @@ static int tls_begin(struct fleet_link *link, const struct fleet_host *host,
 
 	if (!tls_error)
 		return 0;
-	error_set(error, "%s:%u: %s", host->name, host->port, tls_error);
+	link_error(error, "%s:%u: %s", host->name, host->port, tls_error);
 	link_close(link);
 	return -1;
 }
 
-int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_link *out,
-	      char error[LINK_ERROR_MAX])
+int link_open(const struct fleet_url *url, const struct fleet_host *to, uint64_t timeout_ns,
+	      struct fleet_link *out, char error[LINK_ERROR_MAX])
 {
-	struct fleet_host host = url->hosts[0];
-	struct fleet_link link = {.timeout_ns = COMMAND_NS};
+	struct fleet_host host = to ? *to : url->hosts[0];
+	char why[LINK_ERROR_MAX] = "";
+	struct fleet_link link = {.timeout_ns = COMMAND_NS, .cluster = fleet_url_is_cluster(url)};
 
 	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, error))
 		return -1;
@@ -256,16 +254,17 @@ int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_lin
 		connect_to(&host, url->scheme == FLEET_UNIX ? url->path : NULL, timeout_ns, error);
 	if (!link.redis)
 		return -1;
-	if (url->scheme == FLEET_TLS && tls_begin(&link, &host, error))
+	if (fleet_url_is_tls(url) && tls_begin(&link, &host, error))
 		return -1;
+	link.host = host;
 	if (url->scheme == FLEET_UNIX)
 		snprintf(link.server, sizeof(link.server), "%s", url->path);
 	else
 		snprintf(link.server, sizeof(link.server), "%.240s:%u", host.name, host.port);
-	if (login(link.redis, url, error) || master_check(link.redis, error) ||
-	    scripts_load(&link, error)) {
+	if (login(link.redis, url, why) || (!link.cluster && master_check(link.redis, why)) ||
+	    scripts_load(&link, why)) {
 		link_close(&link);
-		return -1;
+		return link_error(error, "%s: %s", link.server, why);
 	}
 	*out = link;
 	return 0;
@@ -278,11 +277,6 @@ void link_close(struct fleet_link *link)
 	link->redis = NULL;
 }
 
-void link_timeout(struct fleet_link *link, uint64_t timeout_ns)
-{
-	link->timeout_ns = timeout_ns;
-}
-
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,
 	      size_t *lengths)
 {
@@ -290,7 +284,13 @@ int link_call(struct fleet_link *link, enum fleet_script script, int count, cons
 	lengths[0] = strlen(words[0]);
 	words[1] = link->sha[script];
 	lengths[1] = strlen(words[1]);
+	link->pending++;
 	return redisAppendCommandArgv(link->redis, count, words, lengths) == REDIS_OK ? 0 : -1;
+}
+
+int link_asking(struct fleet_link *link)
+{
+	return redisAppendCommand(link->redis, "ASKING") == REDIS_OK ? 0 : -1;
 }
 
 redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX])
@@ -298,14 +298,26 @@ redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX])
 	const char *wrong;
 	redisReply *reply = reply_wait(link->redis, link->timeout_ns, &wrong);
 
+	if (reply && reply->type == REDIS_REPLY_STATUS && link->cluster) { /* of ASKING */
+		freeReplyObject(reply);
+		reply = reply_wait(link->redis, link->timeout_ns, &wrong);
+	}
+	link->pending--;
 	if (!reply) {
-		error_set(error, "%s: %s", link->server, wrong);
+		link_error(error, "%s: %s", link->server, wrong);
 		return NULL;
 	}
-	if (reply->type == REDIS_REPLY_ARRAY && reply->elements)
+	if ((reply->type == REDIS_REPLY_ARRAY && reply->elements) ||
+	    (reply->type == REDIS_REPLY_ERROR && link->cluster))
 		return reply;
-	error_set(error, "%s: %s", link->server,
-		  reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected answer");
+	if (reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "MOVED ", 6))
+		link_error(error,
+			   "%s: this node of a cluster does not have the fleet's keys: use "
+			   "redis+cluster://",
+			   link->server);
+	else
+		link_error(error, "%s: %s", link->server,
+			   reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected answer");
 	freeReplyObject(reply);
 	return NULL;
 }

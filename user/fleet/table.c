@@ -8,9 +8,10 @@
 #include "base/units.h"
 #include "fleet/fleet.h"
 
-int fleet_table_open(struct fleet_table *out)
+int fleet_table_open(int shards, struct fleet_table *out)
 {
-	*out = (struct fleet_table){.entries = calloc(KEYS_MAX, sizeof(*out->entries))};
+	*out = (struct fleet_table){.entries = calloc(KEYS_MAX, sizeof(*out->entries)),
+				    .shards = shards};
 	return out->entries ? 0 : -ENOMEM;
 }
 
@@ -65,6 +66,7 @@ struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_s
 	entry->key = *key;
 	entry->limit = limit;
 	name_make(key, limit->identity, entry->name, sizeof(entry->name));
+	entry->shard = (int)(fleet_hash(entry->name, FLEET_HASH) % table->shards);
 	fleet_entry_reset(entry);
 	if (!index_add(table, entry))
 		return NULL;

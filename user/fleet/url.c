@@ -12,8 +12,9 @@
 #define SENTINEL_PORT 26379
 #define DB_MAX        65535
 
-static const char form[] = "write redis://HOST[:PORT][/DB], unix:///PATH or "
-			   "redis+sentinel://HOST[:PORT],.../MASTER";
+static const char form[] = "write redis://HOST[:PORT][/DB], unix:///PATH, "
+			   "redis+sentinel://HOST[:PORT],.../MASTER or "
+			   "redis+cluster://HOST[:PORT],.../SHARDS";
 
 static bool text_get(char out[FLEET_TEXT_MAX], const char *from, size_t len)
 {
@@ -74,7 +75,7 @@ static const char *host_parse(const char *text, size_t len, uint16_t usual, stru
 	uint64_t port = usual;
 
 	if (out->host_count == FLEET_HOSTS_MAX)
-		return "too many sentinels: name at most 8";
+		return "too many hosts: name at most 8";
 	if (!len || !text_get(whole, text, len))
 		return form;
 	end = *name == '[' ? strchr(name, ']') : NULL;
@@ -108,6 +109,17 @@ static const char *db_parse(const char *text, struct fleet_url *out)
 	return NULL;
 }
 
+static const char *shards_parse(const char *text, struct fleet_url *out)
+{
+	uint64_t shards = 1;
+
+	if (*text && number_parse(text, 1, FLEET_SHARDS_MAX, &shards))
+		return "invalid number of shards: write a number from 1 to 64, the same on all "
+		       "members, for example redis+cluster://HOST/16";
+	out->shards = (int)shards;
+	return NULL;
+}
+
 static const char *unix_parse(const char *text, struct fleet_url *out)
 {
 	size_t len = strcspn(text, "?");
@@ -134,10 +146,12 @@ static const char *hosts_parse(const char *text, struct fleet_url *out)
 	}
 	if (error)
 		return error;
+	if (fleet_url_is_cluster(out))
+		return shards_parse(rest, out);
 	if (out->scheme != FLEET_SENTINEL)
-		return out->host_count > 1
-			       ? "more than one host: name one, or use redis+sentinel://"
-			       : db_parse(rest, out);
+		return out->host_count > 1 ? "more than one host: name one, or use "
+					     "redis+sentinel:// or redis+cluster://"
+					   : db_parse(rest, out);
 	len = strcspn(rest, "/");
 	if (!len || !text_get(out->master, rest, len))
 		return "missing name of the master: write /MASTER after the sentinels";
@@ -152,8 +166,10 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 	} schemes[] = {{"redis://", FLEET_TCP},
 		       {"rediss://", FLEET_TLS},
 		       {"unix://", FLEET_UNIX},
-		       {"redis+sentinel://", FLEET_SENTINEL}};
-	struct fleet_url url = {0};
+		       {"redis+sentinel://", FLEET_SENTINEL},
+		       {"redis+cluster://", FLEET_CLUSTER},
+		       {"rediss+cluster://", FLEET_CLUSTER_TLS}};
+	struct fleet_url url = {.shards = 1};
 	const char *error = form;
 
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {

@@ -74,7 +74,7 @@ static int url_get(const struct command *command, struct fleet_url *out)
 			     sizeof(out->password) - 1);
 	if (password)
 		snprintf(out->password, sizeof(out->password), "%s", password);
-	if (out->scheme == FLEET_TLS && !fleet_tls_is_supported())
+	if (fleet_url_is_tls(out) && !fleet_tls_is_supported())
 		return wrong("--redis: " FLEET_TLS_NONE);
 	return 0;
 }

@@ -12,9 +12,9 @@
 	"  - reads them from standard input, one a line, as they arrive.\n"
 
 #define FLEET_MORE                                                                               \
-	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB] or\n"                             \
-	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB]. A URL with [USER]:PASSWORD@ before "    \
-	"HOST\n"                                                                                 \
+	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB],\n"                               \
+	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB] or\n"                                    \
+	"  redis+cluster://HOST[:PORT],...[/SHARDS]. A URL with [USER]:PASSWORD@ before HOST\n"  \
 	"  goes into a file (--redis @FILE) or into RLCTL_REDIS_URL; the password alone may be " \
 	"in\n"                                                                                   \
 	"  RLCTL_REDIS_PASSWORD.\n"
