@@ -85,7 +85,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-shares bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-shares bench-challenge bench-fleet bench-fleet-keys install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) sane fuzzers build/rlctl.sane
@@ -277,6 +277,9 @@ bench-challenge: all benches
 bench-fleet: all benches
 	@tests/bench/fleet.sh
 
+bench-fleet-keys: all
+	@python3 tests/bench/fleet_keys.py docs/fleet_keys.json && python3 tests/bench/figures.py
+
 UNITS    := $(notdir $(wildcard systemd/*.service systemd/*.timer))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
@@ -352,6 +355,7 @@ help:
 	@echo 'make bench-shares  what it costs to share a limit, and what each class has of it (as root)'
 	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
+	@echo 'make bench-fleet-keys  what a fleet costs its Redis'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
 	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='

@@ -123,6 +123,21 @@ strangers; of UDP the machine has asked up to 4,096 peers from one of its socket
 """
 
 
+FLEET = """
+## A fleet's Redis
+
+`make bench-fleet-keys` writes [fleet_keys.json](fleet_keys.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}, Redis {redis}, at a load average
+of {load}. Processor time of Redis: for a key in calls of 100, as agents send them, and for a heartbeat, of which each member sends
+four a second to each shard, in fleets of several sizes; the median of {rounds} rounds with the lowest and the highest.
+
+{measured}
+From these, by calculation: how many keys a second a fleet with limits of shares accounts for, by the agents and the keys that each of them has (the
+formula is in `man rlctl-fleet`), how much of a core that takes one Redis, and how many masters, with a shard on each, have no more than half of a core to do. None: the
+heartbeats alone take more. A master is taken to have a core, and shards to be spread evenly.
+
+"""
+
+
 SHARES = """
 ## Limits that senders share
 
@@ -267,7 +282,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + policies(figures.policies) + proof(figures.proof) + shares(figures.shares) + challenge(figures.challenge)
+    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + policies(figures.policies) + proof(figures.proof) + shares(figures.shares) + challenge(figures.challenge) + fleet(figures.fleet)
 
 
 def instructions(document):
@@ -327,6 +342,23 @@ def proof(document):
         return [f"{row['sockets']:,}", "; ".join(f"`{part}`" for part in row["policy"].split("; ")), row["traffic"], str(ns["median"]), f"{ns['low']} to {ns['high']}"]
 
     return PROOF.format(**document) + table(["sockets", "policy", "flood", "ns", "lowest to highest"], map(line, document["rows"]))
+
+
+def fleet(document):
+    """The costs, and what follows from them. A shard takes its part of the keys, and all heartbeats."""
+    us = {(row["what"], row["members"]): row["us"] for row in document["rows"]}
+    words = {"shares": "key, a share", "window": "key, a fixed window"}
+    measured = table(["", "members", "µs", "lowest to highest"],
+                     [[words.get(what, what), f"{members:,}" if members else "", str(cost["median"]), f"{cost['low']} to {cost['high']}"]
+                      for (what, members), cost in us.items()])
+    rows = []
+    for agents in (members for what, members in us if what == "heartbeat"):
+        for keys in (100, 1000, 10000):
+            asks = agents * keys * max(0.9, 1 / (0.25 + 0.0001 * keys))
+            beats, work = 4 * agents * us["heartbeat", agents]["median"] / 1e6, asks * us["shares", 0]["median"] / 1e6
+            masters = -(-work // (0.5 - beats)) if beats < 0.5 else 0
+            rows.append([f"{agents:,}", f"{keys:,}", f"{asks:,.0f}", f"{beats + work:.0%}", f"{max(1, masters):.0f}" if 0 < masters <= 64 else "none"])
+    return FLEET.format(**document, measured=measured) + table(["agents", "keys of each", "keys/s", "of a core, one Redis", "masters"], rows)
 
 
 def shares(document):
@@ -469,7 +501,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, matches.json, sets.json, set_lookups.json, bench_policies.json, proof.json, shares.json and challenge.json say: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, matches.json, sets.json, set_lookups.json, bench_policies.json, proof.json, shares.json, challenge.json and fleet_keys.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -496,6 +528,7 @@ def main():
     figures.policies = json.loads((top / "docs/bench_policies.json").read_text())
     figures.proof = json.loads((top / "docs/proof.json").read_text())
     figures.shares = json.loads((top / "docs/shares.json").read_text())
+    figures.fleet = json.loads((top / "docs/fleet_keys.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))
         sys.exit("\n".join(wrong) if wrong else 0)

@@ -92,6 +92,7 @@ t 'noticed: other costs of rules' noticed docs/rules.json '0,/"median": /s//&1/'
 t 'noticed: other costs of looking members up' noticed docs/set_lookups.json '0,/"median": /s//&1/' docs/performance.md
 t 'noticed: other costs of matches' noticed docs/matches.json '0,/"median": /s//&1/' docs/performance.md
 t 'noticed: other costs of sets' noticed docs/sets.json '0,/"median": /s//&1/' docs/performance.md
+t 'noticed: other costs of a fleet' noticed docs/fleet_keys.json '0,/"median": /s//&1/' docs/performance.md
 t 'noticed: other shares' noticed docs/shares.json '0,/"median": /s//&1/' docs/performance.md
 t 'noticed: other costs of asking' noticed docs/proof.json '0,/"median": /s//&1/' docs/performance.md
 t 'noticed: lines of memory in docs/performance.md' noticed docs/performance.md \
