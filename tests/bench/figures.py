@@ -131,7 +131,7 @@ of {load}. Processor time of Redis: for a key in calls of 100, as agents send th
 four a second to each shard, in fleets of several sizes; the median of {rounds} rounds with the lowest and the highest.
 
 {measured}
-From these, by calculation: how many keys a second a fleet with limits of shares accounts for, by the agents and the keys that each of them has (the
+From these follow, by calculation and not measured, how many keys a second a fleet with limits of shares accounts for, by the agents and the keys that each of them has (the
 formula is in `man rlctl-fleet`), how much of a core that takes one Redis, and how many masters, with a shard on each, have no more than half of a core to do. None: the
 heartbeats alone take more. A master is taken to have a core, and shards to be spread evenly.
 
@@ -282,7 +282,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + policies(figures.policies) + proof(figures.proof) + shares(figures.shares) + challenge(figures.challenge) + fleet(figures.fleet)
+    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + policies(figures.policies) + proof(figures.proof) + shares(figures.shares) + fleet(figures.fleet) + challenge(figures.challenge)
 
 
 def instructions(document):
