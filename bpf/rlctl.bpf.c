@@ -247,6 +247,8 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 #if EXTENDED
+	if (reads_vlans)
+		d->p.facts.number[RL_NUMBER_VLAN] = skb ? skb_vlan(ctx) : xdp_vlan(ctx);
 	if (asks_proof && !no_shortcuts)
 		stranger_note(&d->p);
 	if (shares_limits) {

@@ -100,6 +100,7 @@ static __always_inline void sample_packet(struct rl_sample *sample, const struct
 	sample->dport = p->dport;
 	sample->has_ports = !!(p->flags & PACKET_PORTS);
 	sample->proto = p->proto;
+	sample->vlan = packet_vlan(p);
 	__builtin_memcpy(sample->src, p->src, sizeof(sample->src));
 	__builtin_memcpy(sample->dst, p->dst, sizeof(sample->dst));
 }
@@ -150,7 +151,6 @@ static __always_inline int sample_put(void *ctx, bool skb, struct decision *d, i
 	sample->counter_id = decision_counter_id(d);
 	sample->reason = reason;
 	sample->alarms = d->alarmed;
-	sample->pad = 0;
 	sample_packet(sample, &d->p);
 	sample_frame(sample, ctx, skb);
 	bpf_ringbuf_submit(sample, 0);

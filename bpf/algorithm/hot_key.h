@@ -101,6 +101,12 @@ static __always_inline __u64 hot_key_parts_rest(const volatile __u64 seed[2], bo
 	return rest;
 }
 
+/* The change of that by a VLAN which the key counts; it is hashed as no protocol is. */
+static __always_inline __u64 hot_key_vlan(const volatile __u64 seed[2], __u16 vlan)
+{
+	return hot_hash_word(seed, true, 1u << 16 | vlan);
+}
+
 /* The hash of a key's first address; the same for both families where it has none. */
 static __always_inline __u64 hot_key_parts_address(const struct rl_rule *rule, __u64 address)
 {
@@ -134,6 +140,8 @@ static __always_inline struct hot_key hot_key_of_state(const __u64 seed[2], __u3
 	} else if (rule->limit.key == RL_KEY_PARTS) {
 		rest = hot_key_parts_rest(seed, ipv4, rule, key->sport, key->dport, key->proto,
 					  peer);
+		if (rule->limit.key_parts & RL_PART_VLAN)
+			rest ^= hot_key_vlan(seed, key->vlan);
 		address = hot_hash(seed, hot_key_parts_address(rule, address), rest);
 	} else if (!(rule->flags & RL_RULE_SIMPLE)) {
 		rest = hot_key_long_rest(seed, ipv4, rule, key->sport, key->dport, key->proto,

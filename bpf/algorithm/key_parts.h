@@ -8,6 +8,14 @@
 
 #define KEY_ADDRESSES (RL_PART_SOURCE | RL_PART_DEST)
 
+/* The parts that keys of a policy may have: those of a value, and of the lower ones. */
+enum keys_by {
+	KEYS_BY_NO_PARTS, /* none is an RL_KEY_PARTS */
+	KEYS_BY_PARTS,
+	KEYS_BY_MEMBER, /* RL_PART_MEMBER */
+	KEYS_BY_VLAN,   /* RL_PART_VLAN */
+};
+
 /* The parts of a key of any kind. */
 static __always_inline __u8 key_parts(const struct rl_limit *limit)
 {
@@ -21,7 +29,7 @@ static __always_inline __u8 key_parts(const struct rl_limit *limit)
 	case RL_KEY_SOURCE_DEST:
 		return KEY_ADDRESSES;
 	case RL_KEY_FLOW:
-		return RL_PARTS_ALL;
+		return RL_PARTS_FLOW;
 	case RL_KEY_PARTS:
 		return limit->key_parts;
 	}
@@ -58,7 +66,7 @@ static __always_inline bool parts_begin_with_dest(__u8 parts)
 /* Has the key what the first RL_SHORT_KEY bytes of a state's key have no room for? */
 static __always_inline bool parts_are_long(__u8 parts)
 {
-	return parts & RL_PART_PROTO || parts_have_both(parts);
+	return parts & (RL_PART_PROTO | RL_PART_VLAN) || parts_have_both(parts);
 }
 
 /* The lengths of the destination where both addresses count. */

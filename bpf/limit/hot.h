@@ -93,6 +93,15 @@ static __always_inline __u64 hot_member_key(struct packet *p, const struct rl_ru
 }
 #endif
 
+/* vlan: its hash, where it is a part. */
+static __always_inline __u64 hot_parts_key(struct packet *p, const struct rl_rule *rule,
+					   __u64 address, __u64 vlan)
+{
+	p->key_rest = vlan ^ hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
+						p->dport, p->proto, (const __u64 *)p->dst);
+	return hot_hash(hot_seed, hot_key_parts_address(rule, address), p->key_rest);
+}
+
 /* A key of more than an address; apart, for there are many kinds. Returns its hash, and leaves the
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
@@ -103,12 +112,13 @@ __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u6
 		return 0;
 	if (EXTENDED && by && rule->limit.key == RL_KEY_PARTS) {
 #if EXTENDED
-		if (by == KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER)
+		if (by >= KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER)
 			return hot_member_key(p, rule);
 #endif
-		p->key_rest = hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
-						 p->dport, p->proto, (const __u64 *)p->dst);
-		return hot_hash(hot_seed, hot_key_parts_address(rule, address), p->key_rest);
+		if (by == KEYS_BY_VLAN && rule->limit.key_parts & RL_PART_VLAN)
+			return hot_parts_key(p, rule, address,
+					     hot_key_vlan(hot_seed, packet_vlan(p)));
+		return hot_parts_key(p, rule, address, 0);
 	}
 	p->key_rest = hot_key_long_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport, p->dport,
 					p->proto, (const __u64 *)p->dst);

@@ -8,12 +8,10 @@
 #include "packet/packet.h"
 #include "variant.h"
 
-/* 1: the policy has an RL_KEY_PARTS; KEYS_BY_MEMBER: and an RL_PART_MEMBER. */
-const volatile __u8 keys_by_parts = 0;
-#define KEYS_BY_MEMBER 2
+const volatile __u8 keys_by_parts = 0; /* enum keys_by */
 
-#define SOURCE_LEN4    32 /* what "source" means where nothing else is said */
-#define SOURCE_LEN6    KEY_LEN6_USUAL
+#define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
+#define SOURCE_LEN6 KEY_LEN6_USUAL
 
 /* *out = the first `len` bits (0..128) of addr. */
 static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u32 len)
@@ -66,11 +64,13 @@ __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
 	if (!EXTENDED || !by || !key || !p || !rule)
 		return 0;
 #if EXTENDED
-	if (by == KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER) {
+	if (by >= KEYS_BY_MEMBER && rule->limit.key_parts == RL_PART_MEMBER) {
 		member_mask(key->addr, p);
 		key->sport = p->facts.member_len;
 		return 0;
 	}
+	if (by == KEYS_BY_VLAN && rule->limit.key_parts & RL_PART_VLAN)
+		key->vlan = packet_vlan(p);
 #endif
 	limit = &rule->limit;
 	parts = limit->key_parts;

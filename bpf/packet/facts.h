@@ -22,6 +22,7 @@
 #ifdef __bpf__
 const volatile bool matches_extra = false;      /* RL_USE_EXTRAS */
 const volatile bool matches_payload = false;    /* RL_USE_PAYLOAD */
+const volatile bool reads_vlans = false;        /* RL_USE_VLANS */
 const volatile bool has_alarms = false;         /* RL_USE_ANY_ALARMS */
 const volatile bool counts_alarms = false;      /* RL_USE_ALARMS */
 const volatile bool known_by_match = false;     /* RL_USE_KNOWN_BY */

@@ -21,6 +21,7 @@
 #include "variant.h"
 
 #define VLAN_TAGS_MAX    2
+#define VLAN_ID          0xfff /* in a tag */
 #define EXTENSIONS_MAX   8
 #define TRANSPORT_MAX    RL_HEADERS_REACH /* further in, no linear part of a frame reaches */
 #define PACKET_BYTES_MAX 0xffff           /* that an IP header can say */
@@ -135,6 +136,17 @@ static __always_inline const __u8 *packet_lookup_address(const struct packet *p)
 	return goes_by_dest ? p->dst : p->src;
 }
 
+/* The VLAN of its outer tag; 0: it has none, or no rule asks. */
+static __always_inline __u16 packet_vlan(const struct packet *p)
+{
+#if EXTENDED
+	return reads_vlans ? p->facts.number[RL_NUMBER_VLAN] : 0;
+#else
+	(void)p;
+	return 0;
+#endif
+}
+
 /* How many packets it is on the wire. */
 static __always_inline __u32 packet_count(const struct packet *p)
 {
@@ -208,6 +220,18 @@ static __always_inline bool cursor_settle(struct cursor *c, struct packet *p)
 static __always_inline bool is_vlan(__be16 proto)
 {
 	return proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD);
+}
+
+/* How a frame with a tag begins. The VLAN of a packet is that of its outer tag, which the network
+ * in front of this machine writes; the inner one may be the choice of a sender. */
+struct tagged_header {
+	struct ethernet_header ethernet;
+	struct vlan_header tag;
+};
+
+static __always_inline __u16 tagged_vlan(const struct tagged_header *h)
+{
+	return is_vlan(h->ethernet.proto) ? bpf_ntohs(h->tag.tci) & VLAN_ID : 0;
 }
 
 /* *proto becomes what follows Ethernet and its tags, of which `tags` are not in the frame. A third

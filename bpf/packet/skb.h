@@ -48,6 +48,18 @@ static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 	p->bytes = bytes;
 }
 
+/* As xdp_vlan. */
+__noinline int skb_vlan(struct __sk_buff *skb)
+{
+	struct tagged_header h = {};
+
+	if (skb->vlan_present)
+		return skb->vlan_tci & VLAN_ID;
+	if (!frames_have_ethernet)
+		return 0;
+	return bpf_skb_load_bytes(skb, 0, &h, sizeof(h)) ? 0 : tagged_vlan(&h);
+}
+
 /* As xdp_parse_neighbour. */
 __noinline int skb_parse_neighbour(struct __sk_buff *skb, struct packet *p)
 {

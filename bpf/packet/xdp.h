@@ -75,6 +75,16 @@ __noinline int xdp_parse_pieces(struct xdp_md *ctx, struct packet *p)
 	return parse;
 }
 
+/* The VLAN of a packet that was parsed. */
+__noinline int xdp_vlan(struct xdp_md *ctx)
+{
+	struct tagged_header *first = (void *)(long)ctx->data, h = {};
+
+	if ((void *)(first + 1) <= (void *)(long)ctx->data_end)
+		return tagged_vlan(first);
+	return bpf_xdp_load_bytes(ctx, 0, &h, sizeof(h)) ? 0 : tagged_vlan(&h);
+}
+
 /* Is it neighbour discovery? PARSE_NEIGHBOUR, else PARSE_IP. */
 __noinline int xdp_parse_neighbour(struct xdp_md *ctx, struct packet *p)
 {

@@ -28,6 +28,8 @@
 	  "a length of the IP packet in bytes: write for example 64 or 0-127")                \
 	X(11, TTL, "ttl", RANGE, IP, 255, "a TTL or hop limit: write for example 255 or 0-1") \
 	X(12, DSCP, "dscp", DSCP, IP, 63, "")                                                 \
+	X(16, VLAN, "vlan", RANGE, IP, 4095, /* of the outer tag; 0: none, or of priority */  \
+	  "a VLAN: write for example 100 or 100-199, or 0 for frames without a tag")          \
 	X(6, FRAGMENT, "fragment", FACT, IP, 0, "") /* any, the first included */             \
 	X(14, PAYLOAD, "payload", PAYLOAD, PAYLOAD, 0, "")                                    \
 	X(15, FILTER, "filter", FILTER, IP, 0, "")                                            \

@@ -40,11 +40,12 @@ enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_PARTS, RL_KEY_COUNT };
 	X(DEST, "dest")      \
 	X(SPORT, "sport")    \
 	X(DPORT, "dport")    \
-	X(PROTO, "proto")
+	X(PROTO, "proto")    \
+	X(VLAN, "vlan")
 #define RL_PART_INDEX_ENUM(name, text) RL_ENUM(RL_PART_INDEX_, name)
 enum { RL_KEY_PART_WORDS(RL_PART_INDEX_ENUM) RL_PART_COUNT };
 #define RL_PART_ENUM(name, text) RL_PART_##name = 1 << RL_PART_INDEX_##name,
-enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_ALL = (1 << RL_PART_COUNT) - 1 };
+enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_FLOW = RL_PART_VLAN - 1 };
 /* `per set member`, a key by itself: the lookup address's prefix in the set of the rule. */
 #define RL_PART_MEMBER (1 << RL_PART_COUNT)
 /* `per account N`, a key by itself: one bucket of all rules with that number, at all devices of the

@@ -99,6 +99,7 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 #define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
 #define RL_PAYLOAD_UNIT       4   /* bytes: rl_policy_header.payload_first */
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
+#define RL_EXTRA_ROOM         264 /* bytes of an expression, or of conditions */
 #define RL_FILTER_NONE        255 /* rl_extra.filter_bit: it has no expression */
 #define RL_SET_NAME_MAX       31  /* bytes of a set's name, without the NUL */
 #define RL_LEN_SET            255 /* rl_match.src_len, dst_len: the members of a set */
@@ -132,12 +133,12 @@ struct rl_extra {
 	struct rl_port_range sport[RL_PORT_RANGES_MAX]; /* ascending, none touches the next */
 	struct rl_port_range dport[RL_PORT_RANGES_MAX];
 	union {
-		char filter[RL_FILTER_MAX + 1]; /* packets do not read it */
+		char filter[RL_EXTRA_ROOM]; /* packets do not read it */
 		/* In the kernel, where there are more than rl_match has room for: of a rule without
 		 * RL_MATCH_FILTER. One with it has them in the element after its own. */
 		struct {
 			struct rl_condition conditions[RL_CONDITIONS_MAX];
-			__u8 conditions_pad[RL_FILTER_MAX + 1 -
+			__u8 conditions_pad[RL_EXTRA_ROOM -
 					    RL_CONDITIONS_MAX * sizeof(struct rl_condition)];
 		};
 	};
@@ -148,7 +149,7 @@ struct rl_extra {
 	__u8 alarm_not;                    /* 1: `while not` */
 	__u8 pad2[5];
 };
-_Static_assert(sizeof(struct rl_extra) == 532 + RL_NUMBERS * sizeof(struct rl_numbers), "rl_extra");
+_Static_assert(sizeof(struct rl_extra) == 540 + RL_NUMBERS * sizeof(struct rl_numbers), "rl_extra");
 
 /* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {
@@ -353,6 +354,7 @@ enum rl_policy_use {
 	RL_USE_ACCOUNTS = 1ull << 36,    /* a key is RL_PART_ACCOUNT */
 	RL_USE_MANUAL = 1ull << 37,      /* an alarm is manual */
 	RL_USE_CONNECTIONS = 1ull << 38, /* a limit on open connections */
+	RL_USE_VLANS = 1ull << 39,       /* a rule matches or counts by VLAN */
 };
 
 #define RL_USE_ANSWERS    (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -370,7 +372,7 @@ enum rl_policy_use {
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |        \
 	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_MEMBER_KEYS |  \
 	 RL_USE_SET_RULES | RL_USE_ANY_ALARMS | RL_USE_KNOWN_BY | RL_USE_PARTS | RL_USE_ACCOUNTS | \
-	 RL_USE_CONNECTIONS)
+	 RL_USE_CONNECTIONS | RL_USE_VLANS)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/attach/program_fit.c). */

@@ -18,7 +18,9 @@ struct rl_state_key {
 	__u8 addr[16]; /* the source; the destination where it is the only address */
 	__u8 peer[16]; /* where both count: the destination */
 	__u8 proto;
-	__u8 pad[7];
+	__u8 pad;
+	__u16 vlan;
+	__u8 pad2[4];
 };
 _Static_assert(sizeof(struct rl_state_key) == 48, "rl_state_key");
 _Static_assert(__builtin_offsetof(struct rl_state_key, peer) == RL_SHORT_KEY, "short key");

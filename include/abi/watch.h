@@ -57,17 +57,17 @@ struct rl_sample {
 	__u64 now;     /* of its rl_watch_count, itself included */
 	__u64 before;
 	__u32 tag; /* random */
-	__u32 cpu;
+	__u16 cpu;
+	__u16 vlan;       /* where a rule asks for it, else 0 */
 	__u32 bytes;      /* on the wire, without FCS */
 	__u32 packets;    /* on the wire: more than 1 where an skb holds several segments */
 	__u32 counter_id; /* of the rule that decided, or of the first that let it pass */
 	__u16 kept;       /* bytes of frame */
 	__u16 sport, dport;
 	__u16 alarms; /* bits: those that have counted it, by their place in rl_alarms */
-	__u8 has_ports;
+	__u16 has_ports;
 	__u8 reason; /* enum rl_reason; non-ip and malformed: no addresses, no protocol */
 	__u8 proto;
-	__u8 pad;
 	__u8 src[16], dst[16];
 	__u8 frame[RL_FRAME_KEPT];
 };

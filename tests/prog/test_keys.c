@@ -3,15 +3,16 @@
  * combinations of parts, with the usual lengths and others, on pairs of packets of both families,
  * against a second formula; and what `source forgive` finds of them.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "harness.h"
 #include "random.h"
 
-enum { SOURCE, DEST, SPORT, DPORT, PROTO, PARTS };
+enum { SOURCE, DEST, SPORT, DPORT, PROTO, VLAN, PARTS };
 
-static const char *const part_words[PARTS] = {"source", "dest", "sport", "dport", "proto"};
+static const char *const part_words[PARTS] = {"source", "dest", "sport", "dport", "proto", "vlan"};
 
 /* A packet and what it shows to a key: no ports in later fragments, nor where there are none. */
 static const struct packet_row {
@@ -20,6 +21,9 @@ static const struct packet_row {
 	uint8_t proto;
 } rows[] = {
 	{"ip4=192.0.2.1>198.51.100.1 udp=1000>53", 1000, 53, 17},
+	{"8021q=17 ip4=192.0.2.1>198.51.100.1 udp=1000>53", 1000, 53, 17},
+	{"8021q=0x6006 ip4=192.0.2.1>198.51.100.1 tcp=1000>53", 1000, 53, 6},
+	{"8021ad=17 8021q=6 ip4=192.0.2.1>198.51.100.1 udp=1000>53", 1000, 53, 17},
 	{"ip4=192.0.2.1>198.51.100.1 udp=1000>54", 1000, 54, 17},
 	{"ip4=192.0.2.1>198.51.100.1 udp=1001>53", 1001, 53, 17},
 	{"ip4=192.0.2.1>198.51.100.1 udp=53>1000", 53, 1000, 17},
@@ -36,6 +40,7 @@ static const struct packet_row {
 	{"ip4=192.0.2.1>198.51.100.1 icmp", 0, 0, 1},
 	{"ip4=192.0.2.1>198.51.100.1 proto=253", 0, 0, 253},
 	{"ip6=2001:db8::1>2001:db8:1::1 udp=1000>53", 1000, 53, 17},
+	{"8021q=17 ip6=2001:db8::1>2001:db8:1::1 udp=1000>53", 1000, 53, 17},
 	{"ip6=2001:db8::1>2001:db8:1::1 udp=1000>54", 1000, 54, 17},
 	{"ip6=2001:db8::1>2001:db8:1::1 tcp=1000>53", 1000, 53, 6},
 	{"ip6=2001:db8::2>2001:db8:1::1 udp=1000>53", 1000, 53, 17},
@@ -55,6 +60,7 @@ static const struct packet_row {
 
 static struct frame frames[PACKETS];
 static uint8_t addresses[PACKETS][2][16]; /* SOURCE, DEST */
+static uint16_t vlans[PACKETS];           /* of the first tag; 0: none */
 
 /* A key, and how long its addresses are, by family. */
 struct key {
@@ -71,7 +77,7 @@ static uint64_t seed = 20;
 
 static bool is_ipv4(size_t packet)
 {
-	return !strncmp(rows[packet].words, "ip4", 3);
+	return strstr(rows[packet].words, "ip4=") != NULL;
 }
 
 static bool begins(const uint8_t a[16], const char *with, unsigned int bits)
@@ -116,7 +122,8 @@ static bool same_key(const struct key *key, size_t a, size_t b)
 			return false;
 	return !(key->parts & 1 << SPORT && rows[a].sport != rows[b].sport) &&
 	       !(key->parts & 1 << DPORT && rows[a].dport != rows[b].dport) &&
-	       !(key->parts & 1 << PROTO && rows[a].proto != rows[b].proto);
+	       !(key->parts & 1 << PROTO && rows[a].proto != rows[b].proto) &&
+	       !(key->parts & 1 << VLAN && vlans[a] != vlans[b]);
 }
 
 /* ---- keys in words */
@@ -152,10 +159,11 @@ static void key_draw(struct key *key, unsigned int parts, bool usual)
 
 /* ---- */
 
-/* States of before are over. */
+/* States of before are over. Each packet comes again within the 52 days after which the numbers of
+ * a sliding window's slots do (algorithm/sliding_window.h). */
 static void time_pass(void)
 {
-	now_ns += 3 * NS_PER_DAY;
+	now_ns += NS_PER_DAY;
 	harness_clock(h, now_ns);
 }
 
@@ -177,12 +185,12 @@ static void pair_check(const char *rule, const struct key *key, size_t a, size_t
  * is not all that it takes to find it. */
 static void forgiven_check(const char *rule, const struct key *key, size_t packet, bool hot)
 {
-	bool both_ports = key->parts & 1 << SPORT && key->parts & 1 << DPORT;
+	int numbers = __builtin_popcount(key->parts & (1 << SPORT | 1 << DPORT | 1 << VLAN));
 	bool both = key->parts & 1 << SOURCE && key->parts & 1 << DEST;
 	bool found = key->parts & (1 << SOURCE | 1 << DEST);
 	int first = key->parts & 1 << SOURCE ? SOURCE : DEST;
 
-	if (hot && (both || both_ports))
+	if (hot && (both || numbers > 1))
 		found = false;
 	time_pass();
 	assert_int_equal(harness_run(h, &frames[packet]), RL_REASON_WITHIN);
@@ -217,7 +225,7 @@ static void key_check(enum rl_table table, unsigned int parts, bool usual)
 static void keys_check(enum rl_table table)
 {
 	h = harness_open(&(struct harness_options){
-		.table = table, .seed = {20, 21}, .program_uses = RL_USE_KEY_PARTS});
+		.table = table, .seed = {20, 21}, .program_uses = RL_USE_KEY_PARTS | RL_USE_VLANS});
 	assert_non_null(h);
 	cpu_stay(0);
 	for (unsigned int parts = 1; parts < 1 << PARTS; parts++)
@@ -264,11 +272,14 @@ static void ban_test(void **state)
 static void packets_build(void)
 {
 	for (size_t i = 0; i < PACKETS; i++) {
+		const char *words = rows[i].words;
 		char from[64], to[64];
 		uint8_t len;
 
-		frame_build(&frames[i], rows[i].words);
-		assert_int_equal(sscanf(rows[i].words, "ip%*c=%63[^>]>%63s", from, to), 2);
+		frame_build(&frames[i], words);
+		if (words[0] == '8')
+			vlans[i] = strtoul(strchr(words, '=') + 1, NULL, 0) & 0xfff;
+		assert_int_equal(sscanf(strstr(words, "ip"), "ip%*c=%63[^>]>%63s", from, to), 2);
 		assert_int_equal(prefix_parse(from, addresses[i][SOURCE], &len, NULL), 0);
 		assert_int_equal(prefix_parse(to, addresses[i][DEST], &len, NULL), 0);
 	}

@@ -136,6 +136,17 @@ static const struct row {
 	{"dscp 63", "IP udp dscp=63", HOLDS, NULL},
 	{"dscp 63", "IP udp dscp=31", FAILS, NULL},
 
+	{"vlan 0", "ip4 udp", HOLDS, NULL},
+	{"vlan 1-4095", "ip6 udp", FAILS, NULL},
+	{"vlan 7", "8021q=7 ip6 hop tcp", HOLDS, NULL},
+	{"vlan 0", "8021q=7 ip4 udp", FAILS, NULL},
+	{"vlan 7", "8021q=0xf007 ip4 frag=8 udp", HOLDS, NULL},
+	{"vlan 0", "8021q=0xe000 ip4 gre", HOLDS, NULL},
+	{"vlan 300-400", "8021q=401 ip4 udp", FAILS, NULL},
+	{"vlan 4095", "8021ad=0xffff 8021q=1 ip4 udp data=1400", HOLDS, NULL},
+	{"vlan 5", "8021ad=5 8021q=9 ip6 udp", HOLDS, NULL},
+	{"vlan 9", "8021q=5 8021q=9 ip4 icmp", FAILS, NULL},
+
 	{"icmp-type echo-request", "IP ping=1", HOLDS, "ICMP"},
 	{"icmp-type echo-request", "IP pong=1", FAILS, "ICMP"},
 	{"icmp-type 3", "IP ping=1 icmptype=3 code=9", HOLDS, "ICMP"},

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/simulate.sh"
 
 COPY=$TMP/copy
-ROW='X(16, TCP_WINDOW, "tcp-window", RANGE, TCP, 65535, "a window of TCP: write for example 0 or 0-1024")'
+ROW='X(17, TCP_WINDOW, "tcp-window", RANGE, TCP, 65535, "a window of TCP: write for example 0 or 0-1024")'
 
 # after FILE PATTERN TEXT: behind the one place of the copy where the pattern is.
 after() {

@@ -256,7 +256,7 @@ static void tagged_match_test(void **state)
 
 	(void)state;
 	assert_non_null(h);
-	harness_policy(h, "any udp payload 2 beef length 32 ttl 7 dscp 9 deny");
+	harness_policy(h, "any udp payload 2 beef length 32 ttl 7 dscp 9 vlan 5 deny");
 	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
 	assert_true(programs >= 0);
 	h->entry_fd = pusher_load(h, 0x8100);
@@ -264,6 +264,12 @@ static void tagged_match_test(void **state)
 	assert_int_equal(reason_of(h, "8021q ip4 udp bytes=deadbeef ttl=7 dscp=9"),
 			 RL_REASON_DENIED);
 	assert_int_equal(reason_of(h, "ip4 udp bytes=deadbee0 ttl=7 dscp=9"), RL_REASON_UNMATCHED);
+	harness_policy(h, "any limit 1/d burst 1 per vlan");
+	assert_int_equal(reason_of(h, "ip4 udp"), RL_REASON_WITHIN);
+	assert_int_equal(reason_of(h, "8021q=9 ip6 tcp"), RL_REASON_OVER);
+	h->entry_fd = h->program_fd;
+	harness_expect(h, "a tag in the data", "8021q=9 ip6 tcp", RL_REASON_WITHIN);
+	harness_expect(h, "and another", "8021q=5 ip6 tcp", RL_REASON_OVER);
 	close(h->entry_fd);
 	close(programs);
 	harness_close(h);

@@ -167,6 +167,8 @@ static void say_extras(char *line, bool payload)
 		say_not(line);
 		say(line, " dscp %s", PICK(dscps));
 	}
+	if (!random_below(6))
+		say_range(line, "vlan", 0, 4095);
 	if (payload && !random_below(6))
 		say_payload(line);
 	if (!random_below(8)) {
@@ -320,7 +322,7 @@ static void say_ban(char *line, const struct policy_context *ctx)
 	static const char *const keys[] = {
 		" per source",      " per flow",         " per source+dport",
 		" per source+dest", " per source/24,56", " per dest/16,48",
-		" per dest",        " per dest+dport",   " per proto+source/9+sport"};
+		" per dest",        " per vlan+source",  " per proto+source/9+sport"};
 	static const char *const shared[] = {"", " per rule", " per source/0,64"};
 
 	if (ctx->leaving || random_below(2))
@@ -351,14 +353,14 @@ static bool say_answer(char *line, const struct policy_context *ctx)
 	return true;
 }
 
-/* One to five parts in any order, addresses with lengths or without. */
+/* One to six parts in any order, addresses with lengths or without. */
 static void say_parts(char *line)
 {
-	const char *parts[] = {"source", "dest", "sport", "dport", "proto"};
-	size_t count = 1 + random_below(5);
+	const char *parts[] = {"source", "dest", "sport", "dport", "proto", "vlan"};
+	size_t count = 1 + random_below(6);
 
 	for (size_t i = 0; i < count; i++) {
-		size_t at = i + random_below(5 - i);
+		size_t at = i + random_below(6 - i);
 		const char *part = parts[at];
 
 		parts[at] = parts[i];

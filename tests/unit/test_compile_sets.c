@@ -199,7 +199,7 @@ static void test_most(void **state)
 
 		snprintf(text, sizeof(text),
 			 "set a;rule any %s not syn not sport " ODD " not dport " ODD
-			 " length 40-90 ttl 9-99 dscp ef not fragment src @a not dst @a "
+			 " length 40-90 ttl 9-99 dscp ef vlan 9 not fragment src @a not dst @a "
 			 "filter \"ip\" deny",
 			 rules[i]);
 		must_compile_with(text, NULL, 0, &policy, &out);

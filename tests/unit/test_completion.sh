@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 RULE_WORDS='device any'
-MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established flags length ttl dscp payload filter not'
+MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established flags length ttl dscp payload filter vlan not'
 OVERS='drop ban count challenge truncate'
 printf 'rule any deny\n' >"$TMP/policy one"
 
@@ -93,7 +93,7 @@ verbs for help|rlctl help sour|source
 families for help|rlctl help source |show list forgive
 prefixes of a rule|rlctl rule add |$RULE_WORDS
 matches and actions|rlctl rule add any |$MATCHES allow deny limit
-matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter not allow deny limit
+matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter vlan not allow deny limit
 a protocol that has no ports|rlctl rule add any icmp s|src
 flags of TCP only|rlctl rule add any udp f|fragment filter
 flags|rlctl rule add any tcp flags |fin syn rst psh ack urg ece cwr none
@@ -121,12 +121,12 @@ what shares|rlctl rule add any limit 100/second share per |source dest rule
 what follows the amount to keep|rlctl rule add any limit 100/second keep 5 |for
 for whom a part is kept|rlctl rule add any limit 100/second keep 5 for |established known
 options beside keep|rlctl rule add any limit 100/second keep 5 for known |burst per over for while
-keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule account
-keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
-keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
+keys|rlctl rule add any limit 100/second per |proto sport dport vlan source dest source+dport source+dest flow rule account
+keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto source+vlan
+keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto dest/24+dport+vlan
 behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for while
-what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp payload filter not allow deny limit
-what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter
+what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp payload filter vlan not allow deny limit
+what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter vlan
 what is spared|rlctl rule add any limit 100/second over drop |burst share keep per fleet for while unless
 who is spared|rlctl rule add any limit 100/second over drop unless |established
 behind while|rlctl rule add any deny while |not
@@ -143,11 +143,11 @@ nothing behind a whole rule|rlctl rule add any deny for 1h while attack |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny
 IPv6 of a match|rlctl rule add any src 2001:db8::1 icmp6 al|allow
 a word too many|rlctl detach lo |
-a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established length ttl dscp payload filter not
+a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established length ttl dscp payload filter vlan not
 no length within a match|rlctl explain 192.0.2.1 udp dport |
 services of a packet|rlctl explain 192.0.2.1 udp dport ntp|ntp
 a length is a number|rlctl explain 192.0.2.1 udp length |
-one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established ttl dscp payload filter not
+one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established ttl dscp payload filter vlan not
 END
 
 # ---- files

@@ -152,9 +152,10 @@ static void line_of_lists(char *out, size_t size, uint32_t i)
 /* One of each condition meets one of each other, ports as well. */
 static void line_of_kinds(char *out, size_t size, uint32_t i)
 {
-	static const char *const words[] = {"dscp", "ttl", "length", "dport", "sport", "proto"};
+	static const char *const words[] = {"dscp",  "ttl",   "length", "dport",
+					    "sport", "proto", "vlan"};
 
-	snprintf(out, size, "rule any %s %u limit 9/s", words[i % 6], 20 + i / 6);
+	snprintf(out, size, "rule any %s %u limit 9/s", words[i % 7], 20 + i / 7);
 }
 
 /* Two hundred limits of other bytes, as many of other flags, and ports. */

@@ -221,7 +221,7 @@ rows policy <<END
 1 rule any tcp dport 70000 deny => stdin:1:20: "70000" is out of range: write ports from 0 to 65535
 1 rule any udp syn deny => stdin:1:14: "syn" is a TCP flag, which protocol 17 does not have: write tcp
 1 rule any limit 10/second over => stdin:1:30: "over" must be followed by an action for packets over the limit: write drop, drop unless established, ban DURATION, count, mark N, challenge or truncate
-1 rule any limit 10/second per host => stdin:1:30: "host" is not a key: write source, dest, sport, dport or proto, several joined as in dest+dport, or flow or rule
+1 rule any limit 10/second per host => stdin:1:30: "host" is not a key: write source, dest, sport, dport, proto or vlan, several joined as in dest+dport, or flow or rule
 1 rule any limit warm-up 10/second => stdin:1:33: "10/second" must be followed by a ramp: write for example ramp 30s
 1 rule any deny for -1s => stdin:1:19: "-1s" is not a duration: write for example 30s, 10m or 1h, or leave out "for" for a permanent rule
 1 rule any drop => stdin:1:10: unknown action "drop": did you mean deny?

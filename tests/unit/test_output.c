@@ -344,6 +344,9 @@ static const struct key_row {
 	{"key: a network's port", "source/24,48+sport", "2001:db8::/48 port 9"},
 	{"key: proto", "proto", "protocol 17"},
 	{"key: dest+proto", "dest+proto", "protocol 17, to 2001:db8:9::/64"},
+	{"key: vlan", "vlan", "VLAN 7"},
+	{"key: source+vlan", "source+vlan", "VLAN 7, 2001:db8::/64"},
+	{"key: numbers", "sport+proto+vlan", "VLAN 7, protocol 17, from port 9"},
 	{"key: networks and a port", "source/24,48+dest/24,32+dport",
 	 "2001:db8::/48 to 2001:db8::/32 port 53"},
 };
@@ -353,7 +356,7 @@ static void key_test(void **state)
 	static const struct policy_context ctx = {.mtu = 1500};
 	static const uint8_t source[16] = {0x20, 1, 0xd, 0xb8, [15] = 1};
 	static const uint8_t dest[16] = {0x20, 1, 0xd, 0xb8, 0, 9, [15] = 2};
-	struct rl_sample packet = {.sport = 9, .dport = 53, .proto = 17};
+	struct rl_sample packet = {.sport = 9, .dport = 53, .proto = 17, .vlan = 7};
 	const struct key_row *row = *state;
 	char line[128], text[KEY_TEXT_MAX];
 	struct policy_error err;

@@ -64,6 +64,8 @@ static uint64_t extra_uses(const struct rule *rule)
 		uses |= RL_USE_PAYLOAD;
 	if (rule->match.flags & RL_MATCH_FILTER)
 		uses |= RL_USE_FILTERS;
+	if (rule->match.flags & RL_MATCH_VLAN)
+		uses |= RL_USE_VLANS;
 	if (rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
 	    match_names_set(&rule->match, RL_MATCH_DST) || rule->limit.keep_for == RL_KEEP_SET)
 		uses |= RL_USE_SET_RULES;
@@ -101,6 +103,8 @@ uint64_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_MEMBER_KEYS;
 	if (parts_are_account(limit))
 		uses |= RL_USE_ACCOUNTS;
+	if (key_parts(limit) & RL_PART_VLAN)
+		uses |= RL_USE_VLANS;
 	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 
@@ -132,7 +136,7 @@ static uint32_t filter_number(struct build *b, const struct rule *rule)
 			unused = bit;
 	}
 	if (unused < RL_FILTERS_MAX)
-		memcpy(b->filters.text[unused], rule->extra->filter, sizeof(rule->extra->filter));
+		memcpy(b->filters.text[unused], rule->extra->filter, sizeof(b->filters.text[0]));
 	else
 		build_refuse_max(b, rule, -E2BIG, "too many different filters", RL_FILTERS_MAX,
 				 "while policies change, those of both count: say the same in "

@@ -30,11 +30,11 @@ struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_
 	return entry;
 }
 
-/* LIMIT:ADDRESS[>PEER][:SPORT:DPORT:PROTO], with the fields that the key has. */
+/* LIMIT:ADDRESS[>PEER][:SPORT:DPORT:PROTO[:VLAN]], with the fields that the key has. */
 static void name_make(const struct rl_state_key *key, const char *limit, char *out, size_t size)
 {
 	static const uint8_t none[16];
-	char addr[PREFIX_TEXT_MAX] = "*", peer[PREFIX_TEXT_MAX] = "";
+	char addr[PREFIX_TEXT_MAX] = "*", peer[PREFIX_TEXT_MAX] = "", vlan[8] = "";
 
 	if (memcmp(key->addr, none, sizeof(none)) != 0)
 		prefix_print(addr, sizeof(addr), key->addr, 128);
@@ -42,9 +42,11 @@ static void name_make(const struct rl_state_key *key, const char *limit, char *o
 		peer[0] = '>';
 		prefix_print(peer + 1, sizeof(peer) - 1, key->peer, 128);
 	}
-	if (key->sport || key->dport || key->proto)
-		snprintf(out, size, "%s:%.46s%.47s:%u:%u:%u", limit, addr, peer, key->sport,
-			 key->dport, key->proto);
+	if (key->vlan)
+		snprintf(vlan, sizeof(vlan), ":%u", key->vlan);
+	if (key->sport || key->dport || key->proto || key->vlan)
+		snprintf(out, size, "%s:%.46s%.47s:%u:%u:%u%s", limit, addr, peer, key->sport,
+			 key->dport, key->proto, vlan);
 	else
 		snprintf(out, size, "%s:%.46s%.47s", limit, addr, peer);
 }

@@ -126,8 +126,9 @@ static int part_parse(struct parser *p, char *text, struct written *key)
 	    (!strcmp(text, key_words[RL_KEY_FLOW]) || !strcmp(text, key_words[RL_KEY_RULE])))
 		return refuse(p, p->span, "joins %s to other parts: write %s alone", text, text);
 	if (!part)
-		return expected(p, "a key: write source, dest, sport, dport or proto, several "
-				   "joined as in dest+dport, or flow or rule");
+		return expected(p,
+				"a key: write source, dest, sport, dport, proto or vlan, several "
+				"joined as in dest+dport, or flow or rule");
 	if (key->parts & part)
 		return refuse(p, p->span, "names %s twice: write each part once", text);
 	if (slash && !(part & KEY_ADDRESSES))

@@ -61,6 +61,7 @@ static struct talker_packet packet_of(const struct rl_sample *sample)
 		.counter_id = sample->counter_id,
 		.sport = sample->sport,
 		.dport = sample->dport,
+		.vlan = sample->vlan,
 		.proto = sample->proto,
 	};
 
@@ -75,6 +76,7 @@ struct rl_sample talker_sample(const struct talker_packet *packet)
 		.counter_id = packet->counter_id,
 		.sport = packet->sport,
 		.dport = packet->dport,
+		.vlan = packet->vlan,
 		.proto = packet->proto,
 	};
 

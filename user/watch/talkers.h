@@ -34,7 +34,7 @@ struct talker_values {
 struct talker_packet {
 	uint8_t src[16], dst[16];
 	uint32_t counter_id; /* as in rl_sample */
-	uint16_t sport, dport;
+	uint16_t sport, dport, vlan;
 	uint8_t proto;
 };
 

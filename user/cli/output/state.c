@@ -20,7 +20,18 @@ static size_t side_print(char *out, size_t used, const char *word, const char *a
 	return used;
 }
 
-/* For example "protocol 17, 192.0.2.1 port 9 to 10.0.0.1 port 53", with the parts that it has. */
+/* A number in front of the addresses, where it is a part of the key. */
+static size_t front_print(char *out, size_t used, const char *word, uint8_t part, uint8_t parts,
+			  uint32_t number)
+{
+	if (!(parts & part))
+		return used;
+	return used + snprintf(out + used, KEY_TEXT_MAX - used, "%s %u%s", word, number,
+			       parts & (part - 1) ? ", " : "");
+}
+
+/* For example "VLAN 7, protocol 17, 192.0.2.1 port 9 to 10.0.0.1 port 53", with the parts that it
+ * has. */
 static void parts_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key,
 			const struct rl_limit *limit)
 {
@@ -35,10 +46,8 @@ static void parts_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key,
 	prefix_print(to, sizeof(to), dest,
 		     key_bits(dest, both ? key_dest_len4(limit) : limit->key_len4,
 			      both ? key_dest_len6(limit) : limit->key_len6));
-	if (parts & RL_PART_PROTO)
-		used += snprintf(out, KEY_TEXT_MAX, "protocol %u", key->proto);
-	if (parts & RL_PART_PROTO && parts != RL_PART_PROTO)
-		used += snprintf(out + used, KEY_TEXT_MAX - used, ", ");
+	used = front_print(out, used, "VLAN", RL_PART_VLAN, parts, key->vlan);
+	used = front_print(out, used, "protocol", RL_PART_PROTO, parts, key->proto);
 	used = side_print(out, used, parts & RL_PART_SOURCE ? "" : "from ",
 			  parts & RL_PART_SOURCE ? from : NULL,
 			  parts & RL_PART_SPORT ? key->sport : -1);

@@ -73,12 +73,14 @@ static uint32_t length_least(const struct probe *probe)
 static void packet_fill(struct question *q)
 {
 	const struct probe *probe = &q->probe;
+	const struct rl_extra *extra = probe->words.extra;
 
 	q->packet = (struct rl_sample){
 		.bytes = q->length,
 		.sport = probe->sport,
 		.dport = probe->dport,
 		.proto = probe->proto,
+		.vlan = extra ? extra->number[RL_NUMBER_VLAN].first : 0,
 	};
 	memcpy(q->packet.src, probe->src, sizeof(q->packet.src));
 	memcpy(q->packet.dst, probe->dst, sizeof(q->packet.dst));

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "algorithm/key_parts.h"
 #include "algorithm/known_filter.h"
 #include "base/message.h"
 #include "compile/compiled.h"
@@ -97,6 +98,7 @@ static void matches_choose(struct rlctl_bpf *skel, uint64_t uses)
 	skel->rodata->matches_extra =
 		uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PARTS);
 	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
+	skel->rodata->reads_vlans = uses & RL_USE_VLANS;
 	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
 }
 
@@ -251,6 +253,15 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	return object_open_with(info, NULL);
 }
 
+static enum keys_by keys_by(uint64_t uses)
+{
+	if (!(uses & RL_USE_KEY_PARTS))
+		return KEYS_BY_NO_PARTS;
+	if (uses & RL_USE_VLANS)
+		return KEYS_BY_VLAN;
+	return uses & RL_USE_MEMBER_KEYS ? KEYS_BY_MEMBER : KEYS_BY_PARTS;
+}
+
 struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel = skeleton_open(info, filters);
@@ -286,8 +297,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), counters);
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
-	skel->rodata->keys_by_parts = !!(info->program_uses & RL_USE_KEY_PARTS) +
-				      !!(info->program_uses & RL_USE_MEMBER_KEYS);
+	skel->rodata->keys_by_parts = keys_by(info->program_uses);
 	skel->rodata->has_accounts = info->program_uses & RL_USE_ACCOUNTS;
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;

@@ -85,7 +85,7 @@ bool release_is_before(const char *release, const char *version)
 
 /* The words of policies for the parts of the program that only some need. */
 static const struct part {
-	uint32_t use;
+	uint64_t use;
 	const char *word;
 } parts[] = {
 	{RL_USE_PROOF, "established"},
@@ -96,6 +96,7 @@ static const struct part {
 	{RL_USE_KEY_PARTS, "keys by parts"},
 	{RL_USE_INDEX, "more than 8 rules for a prefix"},
 	{RL_USE_FILTERS, "filter"},
+	{RL_USE_VLANS, "VLANs"},
 };
 
 /* ---- building the line */

@@ -23,6 +23,7 @@
 #define FETCH      1024 /* sets per batch */
 #define PORTS      65536
 #define PROTOCOLS  256
+#define VLANS      4096
 #define PORT_PARTS (RL_PART_SPORT | RL_PART_DPORT)
 
 /* A read-only descriptor cannot be mapped: sets are then fetched by system calls. */
@@ -120,15 +121,18 @@ bool hot_can_visit(const struct rl_limit *limit)
 
 	if (parts_are_member(limit))
 		return true;
-	return addresses && addresses != KEY_ADDRESSES && (parts & PORT_PARTS) != PORT_PARTS;
+	return addresses && addresses != KEY_ADDRESSES &&
+	       __builtin_popcount(parts & (PORT_PARTS | RL_PART_VLAN)) < 2;
 }
 
-/* How many ports the keys of a protocol may have. */
+/* How many ports, or VLANs, the keys of a protocol may have. */
 static uint32_t ports_of(const struct rl_limit *limit, uint8_t proto)
 {
 	const struct protocol *known = protocol_by_number(proto);
 	uint8_t parts = key_parts(limit);
 
+	if (parts & RL_PART_VLAN)
+		return VLANS;
 	if (!(parts & PORT_PARTS) || (parts & RL_PART_PROTO && !(known && known->has_ports)))
 		return 1;
 	return PORTS;
@@ -154,6 +158,7 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 		for (uint32_t port = 0; !ret && port < ports; port++) {
 			key.sport = parts & RL_PART_SPORT ? port : 0;
 			key.dport = parts & RL_PART_DPORT ? port : 0;
+			key.vlan = parts & RL_PART_VLAN ? port : 0;
 			ret = hot_lookup(table, numbers, &key, found, arg);
 		}
 	}

@@ -52,7 +52,7 @@ void filters_add(struct rl_filters *filters, const struct compiled *compiled)
 
 		if (extra->filter[0] && extra->filter_bit < RL_FILTERS_MAX)
 			memcpy(filters->text[extra->filter_bit], extra->filter,
-			       sizeof(extra->filter));
+			       sizeof(filters->text[0]));
 	}
 }
 
@@ -63,7 +63,7 @@ static void filter_of(const struct rule *rule, struct rl_filters *out, uint32_t 
 	for (uint32_t i = 0; !there && i < *count; i++)
 		there = !strcmp(out->text[i], rule->extra->filter);
 	if (!there && *count < RL_FILTERS_MAX)
-		memcpy(out->text[(*count)++], rule->extra->filter, sizeof(rule->extra->filter));
+		memcpy(out->text[(*count)++], rule->extra->filter, sizeof(out->text[0]));
 }
 
 void filters_of(const struct policy *policy, struct rl_filters *out)

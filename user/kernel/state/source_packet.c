@@ -42,6 +42,7 @@ struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *
 	key.sport = parts & RL_PART_SPORT ? packet->sport : 0;
 	key.dport = parts & RL_PART_DPORT ? packet->dport : 0;
 	key.proto = parts & RL_PART_PROTO ? packet->proto : 0;
+	key.vlan = parts & RL_PART_VLAN ? packet->vlan : 0;
 	return key;
 }
 

@@ -152,7 +152,7 @@ static bool key_is_shared(const struct rule *rule)
 {
 	const struct match *match = &rule->match;
 	bool one = match_wants(match, RL_MATCH_DPORT) && match->dport_first == match->dport_last;
-	uint8_t common = RL_PART_DEST | RL_PART_PROTO | (one ? RL_PART_DPORT : 0);
+	uint8_t common = RL_PART_DEST | RL_PART_PROTO | RL_PART_VLAN | (one ? RL_PART_DPORT : 0);
 
 	return !(limit_parts(&rule->limit) & ~common);
 }

@@ -131,7 +131,8 @@ static unsigned int key_lacks(const struct probe *probe, const struct rl_limit *
 			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
 			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
 			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
-			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
+			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0) |
+			     (parts & RL_PART_VLAN ? RL_MATCH_VLAN : 0);
 
 	return asked & ~probe->stated;
 }
