@@ -175,6 +175,14 @@ test_said_answers() {
 		rl B detach veth-B && said 0 "$lost" rl B attach veth-B --mode generic --policy "$TMP/dns" && rl B detach veth-B
 }
 
+test_vlan() {
+	in_ns B ethtool -K veth-B rxvlan on && rl B attach veth-B && look 0 veth-B && found vlan ok || return
+	rl B rule add any limit 9/second per vlan && look 0 veth-B && found vlan warn 'ethtool -K veth-B rxvlan off' || return
+	in_ns B ethtool -K veth-B rxvlan off && look 0 veth-B && found vlan ok || return
+	in_ns B ethtool -K veth-B rxvlan on && rl B detach veth-B && rl B attach veth-B --hook ingress || return
+	rl B rule add any vlan 5 deny && look 0 veth-B && found vlan ok && rl B detach veth-B
+}
+
 # carrier ETHERTYPE: frames of it come in until the test ends.
 carrier() {
 	[[ -z ${CARRIER:-} ]] || kill -KILL -- "-$CARRIER"
@@ -192,6 +200,7 @@ test_carriers() {
 	carrier 0806 && eventually 5 counted_non_ip && look 0 veth-B && found carriers ok 'none within' || return
 	carrier 8864 && eventually 10 sees warn 'PPPoE sessions pass' || return
 	carrier 810000078847 && eventually 10 sees warn 'MPLS pass' || return
+	carrier 88a800078100000a8864 && eventually 10 sees warn 'PPPoE sessions pass' || return
 	kill -KILL -- "-$CARRIER" && eventually 10 sees ok 'none within' && rl B detach veth-B || return
 	carrier 8864 && look 0 veth-B && found carriers ok 'not attached' && kill -KILL -- "-$CARRIER"
 }
@@ -325,6 +334,7 @@ t 'sockets, on a machine that forwards' test_state_forwards
 t 'said where rules are typed' test_said_where_typed
 t 'said where answers would be lost' test_said_answers
 t 'PPPoE and MPLS' test_carriers
+t 'rules of VLANs, and a device that takes tags out' test_vlan
 t 'left over' test_left_over
 t 'not left over: somebody is at work' test_in_work
 t 'no bpffs' test_no_bpffs

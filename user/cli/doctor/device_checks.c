@@ -447,11 +447,15 @@ void check_gro_hw(struct doctor *doctor)
 	offload_check(doctor, OFFLOAD_GRO_HW, true, "");
 }
 
-/* No rule matches tags, so only the bytes of the tag are missing. */
+/* tc has the tag; to XDP it is not there. */
 void check_vlan(struct doctor *doctor)
 {
-	offload_check(doctor, OFFLOAD_RX_VLAN, false,
-		      ": limits in bytes count a tagged packet without its 4 bytes");
+	bool asked = doctor->instance && mode_of(doctor) != RL_MODE_TC &&
+		     doctor->instance->info.program_uses & RL_USE_VLANS;
+
+	offload_check(doctor, OFFLOAD_RX_VLAN, asked,
+		      asked ? ": a packet whose tag the device takes out has vlan 0 for the policy"
+			    : ": limits in bytes count a tagged packet without its 4 bytes");
 }
 
 void check_drops(struct doctor *doctor)

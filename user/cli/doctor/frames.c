@@ -27,18 +27,25 @@ static const struct {
 	{ETH_P_MPLS_MC, "MPLS multicast"},
 };
 
-/* Accepts incoming frames of those types, also after a VLAN tag. */
+/* Where a frame has its type after the tag that stays in it: the kernel takes the outer one out. */
+#define INNER_TYPE  (ETH_HLEN + 2)
+#define FRAME_BYTES (INNER_TYPE + 2)
+
+/* Accepts incoming frames of those types, also after two VLAN tags. */
 static int listener_filter(int fd)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 7, 0),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_8021Q, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_8021AD, 0, 1),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, INNER_TYPE),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_PPP_SES, 3, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_MPLS_UC, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_MPLS_MC, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, 0),
-		BPF_STMT(BPF_RET | BPF_K, ETH_HLEN),
+		BPF_STMT(BPF_RET | BPF_K, FRAME_BYTES),
 	};
 	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
 
@@ -67,13 +74,17 @@ static const char *carrier_seen(int fd)
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	struct sockaddr_ll from = {0};
 	socklen_t size = sizeof(from);
-	uint8_t frame[ETH_HLEN];
+	uint8_t frame[FRAME_BYTES] = {0};
+	uint16_t type;
 
 	if (poll(&wait, 1, LISTEN_MS) < 1 ||
 	    recvfrom(fd, frame, sizeof(frame), 0, (struct sockaddr *)&from, &size) < 0)
 		return NULL;
+	type = ntohs(from.sll_protocol);
+	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
+		type = frame[INNER_TYPE] << 8 | frame[INNER_TYPE + 1];
 	for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++)
-		if (from.sll_protocol == htons(carriers[i].proto))
+		if (type == carriers[i].proto)
 			return carriers[i].name;
 	return NULL;
 }
