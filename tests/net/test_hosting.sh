@@ -29,6 +29,9 @@ host() {
 		ip -n "$(ns B)" link set customers up && ip -n "$(ns B)" addr add 192.0.2.1/28 dev eth1 || return
 	section "$PAGE" 'Customers behind one device' | grep -E '^(name|17|miller),' >"$TMP/tree/customers.csv" &&
 		"$TOP/scripts/tenants" --down "$TMP/tree/customers.csv" >"$TMP/tree/customers.policy" || return
+	ip -n "$(ns B)" link add trunk0 type veth peer name tagged && ip -n "$(ns B)" link set trunk0 up &&
+		ip -n "$(ns B)" link set tagged up || return
+	section "$PAGE" 'A trunk: customers by VLAN' | grep '^rule ' >"$TMP/tree/trunk.policy" || return
 	printf 'rule any limit 20/second burst 100\n' >"$TMP/tree/docker0.policy"
 	section "$PAGE" 'One limit for each machine' | grep '^rule ' >"$TMP/tree/tap.policy"
 }
@@ -63,6 +66,8 @@ commands() {
 		case "$line" in
 		*"attach 'tap*'"*) t 'each tap by itself' test_taps ;;
 		*'source show'*) t 'a table of customers' test_customers ;;
+		*'attach trunk0'*) t 'each VLAN by itself' test_trunk xdp ;;
+		*'vlan 666'*) t 'each VLAN by itself, where the kernel has the tag' test_trunk ingress ;;
 		*'attach docker0'*) t 'each container by itself' test_containers ;;
 		esac
 	done < <(blocks <"$PAGE"; grep '^sudo systemctl' "$PAGE")
@@ -79,6 +84,26 @@ test_taps() {
 # Answers of the host to one, which sends too much.
 test_containers() {
 	between "$(pings C 172.17.0.1 1000)" 100 900 && is "$(pings D 172.17.0.1 40)" 40
+}
+
+# tagged COUNT TAG...: so many UDP packets with these tags, in hexadecimal, arrive at the trunk.
+tagged() {
+	in_ns B python3 -c 'import socket, struct, sys
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(("tagged", 0))
+ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2)))
+for _ in range(int(sys.argv[1])):
+    out.send(b"\2" * 12 + bytes.fromhex("".join(sys.argv[2:])) + b"\x08\0" + ip + struct.pack("!HHHH", 9, 9, 8, 0))' "$@"
+}
+trunk_has_refused() { rl B stats trunk0 --hook "$1" -j | jq -e "[.[].reasons.over.packets] == [$2]"; }
+
+# One sends more than its limit, with whatever inner tag; others and frames without a tag lose nothing.
+test_trunk() {
+	local hook=$1
+	[[ $hook == xdp ]] || { rl B detach trunk0 && rl B attach trunk0 --hook "$hook" --policy "$TMP/tree/trunk.policy"; } || return
+	rl B apply -i trunk0 --hook "$hook" - <<<'rule device limit 100/day burst 100 per vlan' &&
+		tagged 60 88a80064 81000007 && tagged 60 88a80064 81000008 && eventually 5 trunk_has_refused "$hook" 20 &&
+		tagged 100 810000c8 && tagged 50 && tagged 5 81000064 && eventually 5 trunk_has_refused "$hook" 25
 }
 
 test_customers() {
