@@ -5,7 +5,7 @@ import collections
 import dataclasses
 import itertools
 
-from . import payload
+from . import connections, payload
 from .model import LEFT_LIMIT, Chain, Left, Limit, Match, Step, apart, joined, meet
 from .policy import Policy, chains_carry
 from .words import WITH_PORTS
@@ -294,7 +294,7 @@ def hook_leave(policy, chains, hook, why):
     """Leaves out the rules of a hook whose packets a policy does not see."""
     for rule in chains.below(hook.chain):
         if rule.limit or rule.left:
-            policy.leave(rule.place, why)
+            policy.leave(rule.place, connections.PASSING if why == FORWARDED and rule.limit and rule.limit.connections else why)
         elif why in (HOST_ONLY, FORWARDED, FIRST_ONLY) and chains.target_of(rule) == "drop":
             policy.leave_drop(rule.place)
         elif why in (HOST_ONLY, FORWARDED) and chains.unsure(rule):
@@ -369,7 +369,7 @@ def chains_convert(policy, tables):
         elif why:
             for rule in chains.below(hook.chain):
                 if rule.limit or rule.left:
-                    policy.leave(rule.place, FORWARDED)
+                    policy.leave(rule.place, connections.PASSING if rule.limit and rule.limit.connections else FORWARDED)
     shared = shared_counts([(c, h) for c, h in hooks if not (host and h.name == "forward")])
     met.sort(key=lambda entry: (STAGES[entry[1].name], entry[1].priority))
     chains = [hook_walk(policy, c, h, device, shared, translates) for c, h in met]

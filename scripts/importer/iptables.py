@@ -4,7 +4,7 @@ limit are token buckets, initially full."""
 import re
 import shlex
 
-from . import fields, ipset, payload, ranges
+from . import connections, fields, ipset, payload, ranges
 from .chains import Chains, Hook, Rule, chains_convert
 from .family import families
 from .model import NEW, PERIOD_S, RANGES, Left, Limit, Match, joined, network_of, networks_of, memory_differs, state_word
@@ -22,6 +22,7 @@ PERIODS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 BARE = ("tcp", "udp", "sctp", "icmp", "icmp6", "icmpv6", "comment")  # modules that without an option match every packet
 FAMILY_UNSAID = "carried, but nothing says whether iptables or ip6tables printed this table: it is taken for IPv4; write --ipv4 " \
     "or --ipv6"
+LIMITS = ("hashlimit", "limit", "connlimit")  # modules
 FIELDS = {"srcip": "saddr", "dstip": "daddr", "srcport": "sport", "dstport": "dport"}
 
 
@@ -127,6 +128,7 @@ class Line:
         self.match = Match(family=family)
         self.rule = Rule(place, [self.match])
         self.options = {}  # of hashlimit or limit
+        self.connlimit = {}  # its options
         self.searched = {}  # of string
         self.bytes = []  # what compares bytes: read when all else is known
         self.limits, self.recent = 0, False
@@ -150,6 +152,8 @@ class Line:
         self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
         if self.options:
             self.rule.limit = self.limit()
+        if self.connlimit:
+            self.rule.limit = self.connections()
 
     def narrow(self, *alternatives):
         """Only packets that match one of them."""
@@ -182,7 +186,8 @@ class Line:
         elif word == "--match-set":
             return self.set(self.take(), self.take(), negated)
         else:
-            return self.byte_word(word, negated) or self.recent_word(word, negated) or self.limit_word(word, negated)
+            return self.byte_word(word, negated) or self.recent_word(word, negated) or \
+                self.limit_word(word, negated) or self.connlimit_word(word, negated)
         return True
 
     def target(self, name):
@@ -278,11 +283,11 @@ class Line:
     def module(self, name):
         if name not in BARE and not (self.words and self.words[0].startswith(("--", "!"))):
             self.other.append(f"the module {name}")
-        self.limits += name in ("hashlimit", "limit")
+        self.limits += name in LIMITS
         self.recent |= name == "recent"
         if self.limits > 1:
             raise Left("has two limits: write one rule for each")
-        if self.limits and name not in ("hashlimit", "limit", "comment", "recent"):
+        if self.limits and name not in (*LIMITS, "comment", "recent"):
             self.soften("counts packets before its last match: write the limit last")
 
     def soften(self, why):
@@ -301,6 +306,20 @@ class Line:
         if name in ("upto", "above"):
             self.rule.above = (name == "above") != negated
         return True
+
+    def connlimit_word(self, word, negated):
+        if not word.startswith("--connlimit-"):
+            return False
+        name = word.removeprefix("--connlimit-")
+        self.connlimit[name] = 0 if name in ("saddr", "daddr") else int(self.take())
+        if name in ("upto", "above"):
+            self.rule.above = (name == "above") != negated
+        return True
+
+    def connections(self):
+        by_dest, bits = "daddr" in self.connlimit, self.connlimit.get("mask")
+        return connections.limit_of(self.connlimit.get("above", self.connlimit.get("upto")), {"daddr" if by_dest else "saddr"},
+                                    (None, bits) if by_dest else (bits, None))
 
     def limit(self):
         if "rate-match" in self.options:
@@ -340,10 +359,10 @@ def line_read(chains, place, family, text, policy, sets):
     except Never:
         line.rule = Rule(place, [])
     except (Left, ValueError) as why:
-        limits = re.search(r" -m (hashlimit|limit) ", text)
+        limits = re.search(r" -m (hashlimit|limit|connlimit) ", text)
         name = re.search(r" --hashlimit-name (\S+)", text)
         line.rule = Rule(place, [m.copy(other=("unreadable words",)) for m in line.rule.matches],
-                         above="--hashlimit-above" in text, goes=bool(target) and target[1] == "-g",
+                         above="limit-above" in text, goes=bool(target) and target[1] == "-g",
                          target=target and TARGETS.get(target[2], f"jump {target[2]}"), left=str(why) if limits else "",
                          tables=(f"{family} {name[1]}",) if name else ())
     if target and target[2] in TRANSLATES:

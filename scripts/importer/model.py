@@ -80,6 +80,7 @@ class Limit:
     over: str = ""
     table: str = None  # limits with the same table share their counts
     expire_s: float = None  # a source is forgotten when idle for this time; None: never
+    connections: bool = False  # `amount` is of open connections
 
 
 @dataclasses.dataclass(eq=False)

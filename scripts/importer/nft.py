@@ -5,7 +5,7 @@ import collections
 import dataclasses
 import json
 
-from . import nft_text
+from . import connections, nft_text
 from .chains import Chains, Hook, Rule, chains_convert
 from .model import Left, Limit, Match, joined, memory_differs
 from .nft_match import ADDRESSES, FAMILIES, PROTOCOLS, Test, Unknown, as_list, bits_of, name_of
@@ -13,6 +13,7 @@ from .nft_match import ADDRESSES, FAMILIES, PROTOCOLS, Test, Unknown, as_list, b
 VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "queue"}
 PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
 BYTES = {"bytes": 1, "kbytes": 1 << 10, "mbytes": 1 << 20, "gbytes": 1 << 30}
+LIMITS = ("limit", "ct count")
 IGNORED = ("counter", "comment", "mangle")
 ENDS = ("synproxy", "fwd")  # a packet does not come back from them
 TRANSLATES = ("dnat", "redirect", "snat", "masquerade", "tproxy")
@@ -48,6 +49,8 @@ class Reader:
             self.match(value)
         elif name == "limit":
             self.limit(value, frozenset(), (None, None), None)
+        elif name == "ct count":
+            self.connections(value, frozenset(), (None, None), None)
         elif name in ("set", "meter"):
             self.element(name, value)
         elif name in VERDICTS:
@@ -128,7 +131,7 @@ class Reader:
     def element(self, kind, value):
         """add @SET { KEY limit … }, and a meter."""
         found = self.ruleset.sets.get(self.table + (str(value.get("set"))[1:],), {})
-        limits = [s["limit"] for s in as_list(value.get("stmt", [])) if "limit" in s]
+        limits = [(name, s[name]) for s in as_list(value.get("stmt", [])) for name in LIMITS if name in s]
         if found.get("stmt"):
             raise Left(f"counts by a limit in the set {value['set']}: move it to the rule")
         if not limits:
@@ -142,9 +145,10 @@ class Reader:
             fields.add(field)
             if field in masks:
                 masks[field] = bits
-        self.limit(limits[0], frozenset(fields), tuple(masks.values()), value.get("set") or "@" + value["name"])
+        read = self.connections if limits[0][0] == "ct count" else self.limit
+        read(limits[0][1], frozenset(fields), tuple(masks.values()), value.get("set") or "@" + value["name"])
         expire_s = element.get("timeout", found.get("timeout"))
-        if expire_s is not None:  # `add` lets an element go so long after it came, whatever has been since
+        if expire_s is not None and read == self.limit:  # `add` lets an element go so long after it came, whatever has been since
             self.rule.limit.expire_s = expire_s if value.get("op") == "update" else -expire_s
 
     def key_field(self, part):
@@ -163,9 +167,17 @@ class Reader:
             return payload["field"], None
         raise Left(f"counts by {name_of(part)}: a policy has no such key")
 
-    def limit(self, limit, fields, masks, table):
+    def alone(self):
         if self.rule.limit:
             raise Left("has two limits: write one rule for each")
+
+    def connections(self, count, fields, masks, table):
+        self.alone()
+        self.rule.above = bool(count.get("inv"))
+        self.rule.limit = connections.limit_of(count["val"], fields, masks, table and " ".join(self.table + (table,)))
+
+    def limit(self, limit, fields, masks, table):
+        self.alone()
         if isinstance(limit, str):
             table, limit = f"limit {limit}", self.ruleset.limits.get(self.table + (limit,))
         if not limit or limit.get("per") not in PERIODS:
@@ -231,7 +243,7 @@ class Ruleset:
         named = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("set", "right"))
                  if isinstance(v, str)]
         foreign = json.dumps([e["xt"] for e in expressions if "xt" in e])
-        return "limit" in foreign or any(words_in([expressions, [s.get("stmt", []) for s in named]], ("limit",)))
+        return "limit" in foreign or any(words_in([expressions, [s.get("stmt", []) for s in named]], LIMITS))
 
     def targets_in(self, where, expressions):
         maps = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("data",)) if isinstance(v, str)]
@@ -273,7 +285,7 @@ class Ruleset:
         rule.matches = [m.copy(other=("unreadable words",)) for m in rule.matches]
         rule.limit, rule.left = None, text if limits else ""
         rule.tables = tuple(self.tables_in((rule.place.split()[0], rule.place.split()[1]), expressions))
-        rule.above = any(v.get("inv") for _, v in words_in(expressions, ("limit",)) if isinstance(v, dict))
+        rule.above = any(v.get("inv") for _, v in words_in(expressions, LIMITS) if isinstance(v, dict))
         targets = [n for e in expressions for n in e if n in VERDICTS]
         ends = any(n in ("vmap", "xt", *ENDS) for e in expressions for n in e)
         jumps = [(n, e[n]["target"]) for e in expressions for n in e if n in ("jump", "goto")]

@@ -6,7 +6,7 @@ that cannot be shown to be equivalent (proof.py) are removed."""
 import dataclasses
 import ipaddress
 
-from . import fields, kinds, proof
+from . import connections, fields, kinds, proof
 from .model import ESTABLISHED, LEFT_LIMIT, NEW, RELATED, Left, Match, Options, apart, check_separate, is_known, meet
 from .words import address_words, key_words, limit_words, match_words, pieces_of
 
@@ -185,6 +185,8 @@ class Carrier:
 
     def match_of(self, step, match):
         """The match of the step's rule."""
+        if connections.is_of(step):
+            return connections.match_of(match)
         if self.policy.options.close and step.counts():
             match = self.close_match(step, match)
             if match.known is not None or match.fresh:
@@ -209,6 +211,8 @@ class Carrier:
         """A limit that may differ stays in, as long as its rules can be said."""
         try:
             limit_check(step, matches)
+            for match in matches if step.limit.connections else ():
+                connections.check(match, self.policy.options)
         except Apart as why:
             if not self.policy.options.close:
                 raise
@@ -347,6 +351,9 @@ class Carrier:
 
     def state_differs(self, rule, packet):
         """The packets that conntrack takes otherwise than the words of a policy."""
+        if connections.is_of(rule.step):
+            yield connections.COUNTS
+            return
         other = rule.step.limit and proof.spared(self.chains, rule.step, packet)
         if other:
             yield f"a SYN of a known connection passes by {other.place}"

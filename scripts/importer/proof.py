@@ -9,6 +9,7 @@ verdict is
 - neither: no carried limit counts it."""
 import collections
 
+from . import connections
 from .model import ESTABLISHED, INVALID, NEW, RELATED
 
 Event = collections.namedtuple("Event", "step cause")  # cause: the step that makes it uncertain, or None
@@ -23,8 +24,10 @@ def by_state(step):
 
 
 def counted(drop, step):
-    """May a policy count in the limit what the drop before it may have dropped? So far as a source pays for its own
-    packets alone, and where conntrack drops what belongs to nothing; either is said."""
+    """May a policy count in the limit what the step before it may have dropped? So far as a source pays for its own
+    packets alone, and where conntrack drops what belongs to nothing; either is said. Limits on connections count no packets."""
+    if connections.costs_nothing(drop, step):
+        return True
     return drop.verdict == "drop" and step.counts() and ("saddr" in step.limit.fields or by_state(drop))
 
 
@@ -110,6 +113,9 @@ def events(chains, p, moot):
     for chain in chains:
         past, way = None, Way(p)
         for n, step, hit, around in way.meets(chain.steps):
+            step = connections.as_seen(step, p)
+            if not step:
+                continue
             cause = past or around or dead or (step if hit is None else None)
             if step.verdict == "leave" and not step.limit:
                 way.leave(step, not cause)
@@ -171,7 +177,7 @@ def counted_too(found, step):
     for event in found:
         if event.step is step:
             return
-        if counted(event.step, step):
+        if counted(event.step, step) and not connections.costs_nothing(event.step, step):
             yield event.step
 
 
@@ -186,7 +192,7 @@ def decide(rules, p):
     """allow, deny, limit or pass, and the deciding rules: those of the longest prefix with a matching rule."""
     held = [r for r in rules if r.of in p.held and rule_holds(r.match, p)]
     longest = max((r.length for r in held), default=None)
-    held = [r for r in held if r.length == longest]
+    held = [r for r in held if r.length == longest and (p.opens or not connections.is_of(r.step))]
     for verdict in ("allow", "deny", "limit"):
         acting = [r for r in held if r.verdict == verdict]
         if acting:
@@ -226,7 +232,8 @@ def wrong(rules, found, p, close=frozenset()):
                 return rule.step, first.step if told else None
             if first.cause:
                 return rule.step, first.cause
-        others = [s for s in counting if s is not acting[0].step]
+        others = [s for s in counting if all(s is not rule.step for rule in acting)]
+        others += [s for s in counting if not connections.is_of(s)][1:]
         return (others[0], acting[0].step) if others else None
     if counting:
         return (acting[0].step, None) if acting else (counting[0], None)

@@ -206,9 +206,11 @@ def key_words(limit, match):
 
 
 def limit_words(limit, match):
+    key = key_words(limit, match)
     rate = f"{amount_words(limit.amount, limit.is_bytes)}/{limit.period}"
     words = ["limit fixed-window " + rate]
     if limit.burst is not None:
         words = [f"limit {rate} burst {amount_words(limit.burst, limit.is_bytes)}"]
-    key = key_words(limit, match)
+    if limit.connections:
+        words = [f"limit {limit.amount} connections"]
     return words + ([] if key == "source" else ["per " + key]) + ([f"over {limit.over}"] if limit.over else [])

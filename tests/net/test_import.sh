@@ -142,6 +142,52 @@ test_in_force() {
 		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5 # line 6'
 }
 
+# opened: how many of six connections of C to D are open at once.
+opened() {
+	in_ns D python3 -c 'import os, signal, socket; s = socket.create_server(("", 443)); os.fork() and os._exit(0); signal.alarm(20); signal.pause()' &&
+		in_ns C python3 - <<-'END'
+			import contextlib, socket
+			opened = []
+			for _ in range(6):
+			    with contextlib.suppress(OSError):
+			        opened.append(socket.create_connection(("10.77.0.2", 443), 0.5))
+			print(len(opened))
+		END
+	local status=$?
+	in_ns D ss -K sport = 443 >/dev/null
+	return "$status"
+}
+
+# Both open as many connections, and refuse the next.
+test_connections() {
+	in_ns D iptables -A INPUT -p tcp --syn --dport 443 -m connlimit --connlimit-above 4 -j DROP && is "$(opened)" 4 &&
+		in_ns D iptables-save >"$TMP/printed" && in_ns D iptables -F || return
+	"$TOP/scripts/import" --host "$TMP/printed" 2>/dev/null | rl D apply - &&
+		is "$(rl D show)" 'rule 0.0.0.0/0 tcp dport 443 limit 4 connections # line 6' && is "$(opened)" 4
+}
+
+test_ct_count() {
+	in_ns B nft flush ruleset && in_ns B nft -f - <<-'END' || return
+	table inet filter {
+		set clients { type ipv4_addr; flags dynamic; size 1000; }
+		chain input {
+			type filter hook input priority 0; policy accept;
+			tcp dport 443 add @clients { ip saddr and 255.255.255.0 ct count over 50 } reject
+			tcp dport 22 ct count over 10 drop
+		}
+		chain forward {
+			type filter hook forward priority 0; policy accept;
+			tcp dport 22 ct count over 10 drop
+		}
+	}
+	END
+	in_ns B nft -j list ruleset >"$TMP/printed"
+	expect_status 1 "$TOP/scripts/import" --host "$TMP/printed" >"$TMP/policy" 2>"$TMP/said" &&
+		is "$(sed 's/\t#.*//' "$TMP/policy")" 'rule any tcp dport 443 src 0.0.0.0/0 limit 50 connections per source/24
+rule any tcp dport 22 limit 10 connections per rule' &&
+		grep -q 'filter forward .* left out: .* connections that pass through have none$' "$TMP/said" && "$RLCTL" apply --check "$TMP/policy"
+}
+
 ns_new B && in_ns B ip link add veth-B type veth peer name veth-B2 || exit 1
 if in_ns B iptables -nL INPUT >/dev/null 2>&1 && in_ns B iptables --version | grep -q nf_tables; then
 	t 'iptables-save' test_iptables
@@ -155,6 +201,7 @@ if in_ns B iptables -nL INPUT >/dev/null 2>&1 && in_ns B iptables --version | gr
 	fi
 	t 'nft shows rules of iptables' test_nft_of_iptables
 	t 'a policy that was converted is put in force' test_in_force
+	t 'as many connections are open under connlimit and its policy' test_connections
 else
 	skip 'iptables-save' 'no iptables-nft here'
 fi
@@ -162,6 +209,7 @@ if in_ns B nft list ruleset >/dev/null 2>&1; then
 	t 'nft -j list ruleset' test_nft
 	t 'nft: the comment of a rule' test_comment
 	t 'nft list ruleset' test_nft_text
+	t 'nft: ct count' test_ct_count
 else
 	skip 'nft -j list ruleset' 'no nft here'
 fi

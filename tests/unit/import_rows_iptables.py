@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rows of import_rows.py for iptables, ip6tables and ipset: (name, policy, left, lines behind -A INPUT …)."""
-from import_rows_common import FLAGS, LOOSE, ND, ONE, SYN, V4
+from import_rows_common import CONNECTIONS, FLAGS, LOOSE, ND, ONE, SYN, V4
 
 OVER = "-m hashlimit --hashlimit-above 100/sec --hashlimit-burst 50 --hashlimit-name a"
 OTHER = "-m hashlimit --hashlimit-above 9/min --hashlimit-name b"
@@ -11,6 +11,8 @@ PORT = "--hashlimit-mode srcip,dstport"
 FLOW = "--hashlimit-mode srcip,srcport,dstip,dstport"
 DNS = "-p udp -m udp --dport 53"
 GAME = "-p udp -m udp --dport 27015"
+HTTPS = "-p tcp -m tcp --dport 443"
+CONN = "-m connlimit --connlimit-above 20"
 KNOWN = "-m conntrack --ctstate RELATED,ESTABLISHED"
 NEW = "-m conntrack --ctstate NEW"
 
@@ -147,7 +149,39 @@ IPTABLES = [
     ("not an ICMP type", f"{V4} icmp not icmp-type 8 limit 100/second burst 50 per rule", None,
      f"INPUT -p icmp -m icmp ! --icmp-type echo-request {OVER} -j DROP"),
     ("every ICMP type", f"{V4} icmp limit 100/second burst 50 per rule", None, f"INPUT -p icmp -m icmp --icmp-type any {OVER} -j DROP"),
-    ("connlimit counts connections", None, "matches by connlimit-above 20", f"INPUT -p tcp -m connlimit --connlimit-above 20 {OVER} {BY} -j DROP"),
+    ("connlimit", f"{V4} tcp dport 443 limit 20 connections", CONNECTIONS, f"INPUT {HTTPS} --syn {CONN} --connlimit-mask 32 --connlimit-saddr -j REJECT"),
+    ("connlimit by network", f"{V4} tcp dport 443 limit 20 connections per source/24", CONNECTIONS, f"INPUT {HTTPS} {CONN} --connlimit-mask 24 -j DROP"),
+    ("connlimit of IPv6", "::/0 tcp dport 443 limit 20 connections per source/32,128", CONNECTIONS, "-6",
+     f"INPUT {HTTPS} {CONN} --connlimit-mask 128 --connlimit-saddr -j DROP"),
+    ("connlimit by destination", f"{V4} tcp dport 443 limit 20 connections per dest", CONNECTIONS, f"INPUT {HTTPS} {CONN} --connlimit-daddr -j DROP"),
+    ("connlimit of all", f"{V4} tcp dport 443 limit 20 connections per rule", CONNECTIONS, f"INPUT {HTTPS} {CONN} --connlimit-mask 0 -j DROP"),
+    ("connlimit of a network", "192.0.2.0/24 tcp limit 20 connections", CONNECTIONS, f"INPUT -s 192.0.2.0/24 -p tcp {CONN} -j DROP"),
+    ("connlimit-upto", f"{V4} tcp dport 443 limit 20 connections", CONNECTIONS,
+     f"INPUT {HTTPS} -m connlimit --connlimit-upto 20 -j ACCEPT", f"INPUT {HTTPS} -j DROP"),
+    ("connlimit-above, negated", f"{V4} tcp dport 443 limit 20 connections", CONNECTIONS,
+     f"INPUT {HTTPS} -m connlimit ! --connlimit-above 20 -j ACCEPT", f"INPUT {HTTPS} -j DROP"),
+    ("connlimit-upto alone", None, "nothing drops packets over it", f"INPUT {HTTPS} -m connlimit --connlimit-upto 20 -j ACCEPT"),
+    ("connlimit behind known connections", f"{V4} tcp dport 443 limit 20 connections", CONNECTIONS, f"INPUT {KNOWN} -j ACCEPT",
+     f"INPUT {HTTPS} {NEW} {CONN} -j DROP"),
+    ("connlimit behind what is allowed and denied", f"192.0.2.7 allow;198.51.100.0/24 deny;{V4} tcp limit 20 connections per rule", CONNECTIONS,
+     "INPUT -s 192.0.2.7/32 -j ACCEPT", "INPUT -s 198.51.100.0/24 -j DROP", f"INPUT -p tcp {CONN} --connlimit-mask 0 -j DROP"),
+    ("connlimit behind a drop that a policy cannot say", f"{V4} tcp limit 20 connections per rule", CONNECTIONS,
+     "INPUT -m pkttype --pkt-type broadcast -j DROP", f"INPUT -p tcp {CONN} --connlimit-mask 0 -j DROP"),
+    ("connlimit by source, and of all", f"{V4} tcp limit 20 connections;{V4} tcp limit 20 connections per rule", CONNECTIONS,
+     f"INPUT -p tcp {CONN} -j DROP", f"INPUT -p tcp {CONN} --connlimit-mask 0 -j DROP"),
+    ("connlimit behind a limit that it would cost nothing", f"{V4} tcp {SYN} limit 9/minute burst 5", "line 8 line 7 counts its packets, too",
+     f"INPUT -p tcp --syn {OTHER} {BY} -j DROP", f"INPUT -p tcp {CONN} -j DROP"),
+    ("connlimit of every protocol", None, "other protocols than TCP", f"INPUT {CONN} -j DROP"),
+    ("connlimit of UDP", None, "other protocols than TCP", f"INPUT {DNS} {CONN} -j DROP"),
+    ("connlimit of segments that open nothing", None, "more than ports and addresses", f"INPUT -p tcp --tcp-flags RST RST {CONN} -j DROP"),
+    ("connlimit by the length", None, "more than ports and addresses", f"INPUT -p tcp -m length --length 40 {CONN} -j DROP"),
+    ("connlimit and another limit", None, "has two limits", f"INPUT -p tcp {CONN} {OVER} {BY} -j DROP"),
+    ("connlimit of what is forwarded", None, "connections that pass through have none", f"FORWARD -p tcp {CONN} -j DROP"),
+    ("connlimit where what passes through counts", None, "counts connections that pass through this machine, too", "-host", "*raw",
+     f"PREROUTING -p tcp {CONN} -j DROP"),
+    ("connlimit with connection tracking", None, "--state conntrack does not", "-conntrack", f"INPUT -p tcp {CONN} -j DROP"),
+    ("close: connlimit behind a limit", f"{V4} tcp {SYN} limit 9/minute burst 5;{V4} tcp limit 20 connections", "line 7 counts its packets, too", "-close",
+     f"INPUT -p tcp --syn {OTHER} {BY} -j DROP", f"INPUT -p tcp {CONN} -j DROP"),
     ("a negation", f"{V4} not src 192.0.2.0/24 limit 100/second burst 50", None, f"INPUT ! -s 192.0.2.0/24 {OVER} {BY} -j DROP"),
     ("negations", f"{V4} tcp not dport 22 not src 192.0.2.1 limit 100/second burst 50", None,
      f"INPUT ! -s 192.0.2.1/32 -p tcp -m tcp ! --dport 22 {OVER} {BY} -j DROP"),
@@ -307,7 +341,7 @@ IPTABLES = [
      "INPUT -m pkttype --pkt-type broadcast -j DROP", f"INPUT {OVER} -j DROP"),
     ("dropped as invalid, before a limit of all", f"{ONE} per rule", "line 8 carried, but it counts what line 7 drops",
      "INPUT -m conntrack --ctstate INVALID -j DROP", f"INPUT {OVER} -j DROP"),
-    ("connlimit, before a limit of SYNs by source", f"{V4} tcp dport 443 {SYN} limit 9/minute burst 5", "it counts what line 7 drops",
+    ("connlimit, before a limit of SYNs by source", f"{V4} tcp dport 443 limit 200 connections;{V4} tcp dport 443 {SYN} limit 9/minute burst 5", CONNECTIONS,
      "INPUT -p tcp --dport 443 -m connlimit --connlimit-above 200 -j REJECT", f"INPUT -p tcp --dport 443 --syn {OTHER} {BY} -j DROP"),
     ("dropped elsewhere before a limit by port", f"10.0.0.0/8 deny;{V4} tcp limit 100/second burst 50 per source+dport", None,
      "*raw", "PREROUTING -s 10.0.0.0/8 -j DROP", "*filter", f"INPUT -p tcp {OVER} {PORT} -j DROP"),

@@ -3,7 +3,7 @@
 chain."""
 import json
 
-from import_rows_common import LOOSE, ND, ONE, SYN as SYN_ALONE, V4
+from import_rows_common import CONNECTIONS, LOOSE, ND, ONE, SYN as SYN_ALONE, V4
 
 ALL = "any limit 100/second burst 50 per rule"
 
@@ -27,6 +27,7 @@ def by(key, statement, name="s", how="add"):
 SADDR, DADDR, SADDR6 = payload("ip", "saddr"), payload("ip", "daddr"), payload("ip6", "saddr")
 UDP53 = match(payload("udp", "dport"), 53)
 ABOVE, WITHIN, NINE = limit(100, 50), limit(100, 50, over=False), limit(9, 5)
+OPEN = {"ct count": {"val": 10, "inv": True}}
 DROP, ACCEPT = {"drop": None}, {"accept": None}
 UDP, TCP = (match({"meta": {"key": "l4proto"}}, name) for name in ("udp", "tcp"))
 STATE = {"ct": {"key": "state"}}
@@ -146,7 +147,21 @@ NFT = [
      [match(SADDR, {"prefix": {"addr": "192.0.2.0", "len": 24}}), DROP]),
     ("any device but the loopback", ALL, ND, [match({"meta": {"key": "iifname"}}, "lo", "!="), ABOVE, DROP]),
     ("not a protocol", "any not tcp limit 100/second burst 50 per rule", ND, [match({"meta": {"key": "l4proto"}}, "tcp", "!="), ABOVE, DROP]),
-    ("ct count counts connections", None, "matches by ct count", [{"ct count": {"val": 10, "inv": True}}, ABOVE, DROP]),
+    ("ct count over", "any tcp limit 10 connections per rule", CONNECTIONS, [TCP, OPEN, DROP]),
+    ("ct count in a set", f"{V4} tcp limit 10 connections", CONNECTIONS, [TCP, by(SADDR, OPEN), DROP]),
+    ("ct count in a meter", f"{V4} tcp limit 10 connections", CONNECTIONS, [TCP, {"meter": {"name": "m", "size": 9, "key": SADDR, "stmt": OPEN}}, DROP]),
+    ("ct count by network and port", f"{V4} tcp limit 10 connections per source/24+dport", CONNECTIONS,
+     [by({"concat": [{"&": [SADDR, "255.255.255.0"]}, payload("tcp", "dport")]}, OPEN), {"reject": None}]),
+    ("ct count of IPv6", "::/0 tcp limit 10 connections per source/32,56", CONNECTIONS,
+     [TCP, by({"&": [SADDR6, "ffff:ffff:ffff:ff00::"]}, OPEN), DROP]),
+    ("ct count of new connections", "any tcp limit 10 connections per rule", CONNECTIONS, [TCP, match(STATE, "new", "in"), OPEN, DROP]),
+    ("ct count, then drop", "any tcp limit 10 connections per rule", CONNECTIONS, [TCP, {"ct count": {"val": 10}}, ACCEPT], [TCP, DROP]),
+    ("ct count by the remote port", None, "is not what connections can be counted by", [by({"concat": [SADDR, payload("tcp", "sport")]}, OPEN), DROP]),
+    ("ct count of none", None, "connections", [TCP, {"ct count": {"val": 0, "inv": True}}, DROP]),
+    ("ct count of every protocol", None, "other protocols than TCP", [OPEN, DROP]),
+    ("ct count of what is forwarded", None, "connections that pass through have none", {"hook": "forward"}, [TCP, OPEN, DROP]),
+    ("ct count that hands on", None, "hands on to chain d", {"chain d": []}, [TCP, OPEN, {"jump": {"target": "d"}}]),
+    ("ct count and another limit", None, "has two limits", [OPEN, ABOVE, DROP]),
     ("ports, each counted", f"{V4} udp dport 53,123 limit 100/second burst 50 per source+dport",
      None, [match(payload("udp", "dport"), {"set": [53, 123]}),
             by({"concat": [SADDR, payload("udp", "dport")]}, ABOVE), DROP]),
