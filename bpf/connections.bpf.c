@@ -82,13 +82,15 @@ struct {
 	__uint(value_size, RL_CONNECTIONS_SIZE(2)); /* at attach */
 } counts SEC(".maps");                              /* the map `connections` */
 
+#define NO_ROOM (~0u) /* is no limit's id */
+
 /* A socket whose peer began notes its addresses and ports, of which the kernel forgets some before
  * it is closed, and the limits under which it is counted, in the place that each has in
  * rl_connections.limit; 0: none. */
 struct counted {
 	struct connection of;
 	bool is_read;
-	__u32 limit_id[RL_CONNECTION_PLACES];
+	__u32 limit_id[RL_CONNECTION_PLACES]; /* NO_ROOM: not counted under it for want of room */
 };
 
 struct {
@@ -126,14 +128,12 @@ static __always_inline struct rl_connection_set *set_of(struct rl_connections *a
 	return &all->set[at & set_mask];
 }
 
-/* The limit of this place counts the connection from now on: its id; 0: there was no room. */
+/* The limit of this place counts the connection from now on: its id, or NO_ROOM. */
 static __always_inline __u32 limit_add(struct rl_connections *all,
 				       struct rl_connection_limit *limit, __u32 id, __u64 hash)
 {
-	if (!connection_add(set_of(all, hash, false), set_of(all, hash, true), hash)) {
-		__sync_fetch_and_add(&all->unseen, 1);
-		return 0;
-	}
+	if (!connection_add(set_of(all, hash, false), set_of(all, hash, true), hash))
+		return NO_ROOM;
 	__sync_fetch_and_add(&limit->open, 1);
 	return id;
 }
@@ -151,9 +151,9 @@ __noinline __u32 limit_settle(const struct connection *c, __u32 place, __u32 not
 {
 	struct rl_connections *all = table();
 	struct rl_connection_limit *limit;
+	bool counts, was_unseen = noted == NO_ROOM;
 	__u32 id;
 	__u64 hash;
-	bool counts;
 
 	if (!all || !c)
 		return noted;
@@ -167,8 +167,12 @@ __noinline __u32 limit_settle(const struct connection *c, __u32 place, __u32 not
 	if (counts == !!noted)
 		return noted;
 	hash = connection_hash(all->seed, id, &limit->limit, c);
-	if (counts)
-		return limit_add(all, limit, id, hash);
+	if (counts) {
+		noted = limit_add(all, limit, id, hash);
+		if (noted == NO_ROOM && !was_unseen)
+			__sync_fetch_and_add(&all->unseen, 1);
+		return noted;
+	}
 	limit_take(all, limit, hash);
 	return 0;
 }

@@ -6,139 +6,22 @@ connections.py NAMESPACES RLCTL FLOOD [TEXT], where NAMESPACES-A is joined to NA
 only tests with it in their names."""
 
 import contextlib
-import ctypes
-import glob
 import json
 import multiprocessing
 import os
 import select
 import socket
 import struct
-import subprocess
 import sys
 import time
 
 from checks import Bad, eventually, need, same
+from connections_bed import (SECONDS, SERVER, Connection, attached, close_all, counted, is_counted, is_refused, limited, opened, pins,
+                             rlctl, rules, run, table)
+from namespaces import FAMILY, FLOOD, PREFIX, enter, listen
 
-CLONE_NEWNET = 0x40000000
 PORT = 443
-SERVER = {4: "10.77.0.2", 6: "fd77::2"}
-FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
-SECONDS = 60
-PREFIX, RLCTL, FLOOD = sys.argv[1:4]
 ONLY = sys.argv[4] if len(sys.argv) > 4 else ""
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-# ---- namespaces and the limiter
-
-
-def enter(name):
-    with open(f"/run/netns/{PREFIX}-{name}", "rb") as namespace:
-        need(LIBC.setns(namespace.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno()))
-
-
-def run(*words, given=None):
-    return subprocess.run(words, input=given, text=True, capture_output=True, check=False)
-
-
-def rlctl(*words, given=None):
-    done = run(RLCTL, "-n", f"{PREFIX}-B", *words, given=given)
-    need(done.returncode == 0, f"{' '.join(words)}: {done.stderr}")
-    return done.stdout
-
-
-@contextlib.contextmanager
-def attached(policy, *options):
-    rlctl("attach", "veth-B", *options, "--policy", "-", given=policy)
-    try:
-        yield
-    finally:
-        rlctl("detach", "veth-B")
-
-
-def rules():
-    return json.loads(rlctl("stats", "-j"))[0]["rules"]
-
-
-def pins(name):
-    """Paths of the pins in B with this name, which may have *."""
-    return glob.glob(f"/sys/fs/bpf/rlctl/{os.stat(f'/run/netns/{PREFIX}-B').st_ino}/*/{name}")
-
-
-def counted(which=0):
-    """Open connections under the limit of that place in the policy."""
-    return rules()[which]["open_connections"]
-
-
-def is_counted(wanted, which=0):
-    eventually(lambda: counted(which) == wanted, f"{wanted} open connections, there are {counted(which)}")
-
-
-# ---- connections
-
-
-def listen(family=4, port=PORT, both=False):
-    enter("B")
-    listener = socket.socket(FAMILY[6 if both else family])
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if listener.family == socket.AF_INET6:
-        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
-    listener.bind(("", port))
-    listener.listen(4096)
-    return listener
-
-
-class Connection:
-    """From A, or None of it where the SYN was dropped within the time."""
-
-    def __init__(self, listener, family=4, source=None, seconds=SECONDS):
-        enter("A")
-        self.server = None
-        self.client = socket.socket(FAMILY[family])
-        self.client.settimeout(seconds)
-        if source:
-            self.client.bind((source, 0))
-        try:
-            self.client.connect((SERVER[family], listener.getsockname()[1]))
-        except TimeoutError:
-            self.client.close()
-            self.client = None
-            return
-        listener.settimeout(seconds)
-        self.server = listener.accept()[0]
-
-    def close(self, server_first=False):
-        for end in (self.server, self.client) if server_first else (self.client, self.server):
-            end.close()
-
-    def reset(self):
-        self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.client.close()
-
-
-def opened(listener, count, **options):
-    return [Connection(listener, **options) for _ in range(count)]
-
-
-def close_all(connections):
-    for connection in connections:
-        if connection.client:
-            connection.close()
-
-
-def is_refused(listener, **options):
-    connection = Connection(listener, seconds=0.3, **options)
-    if connection.client:
-        connection.close()
-    return connection.client is None
-
-
-def limited(listener, count, **options):
-    """So many connections are open, and one more is refused."""
-    connections = opened(listener, count, **options)
-    need(is_refused(listener, **options), f"one more than {count} was opened")
-    return connections
 
 
 # ---- tests
@@ -149,7 +32,7 @@ def rule(n, more=""):
 
 
 def one_more_is_dropped(*options, family=4, both=False):
-    listener = listen(family, both=both)
+    listener = listen(PORT, family, both)
     with attached(rule(5), *options):
         connections = limited(listener, 5, family=family)
         is_counted(5)
@@ -162,7 +45,7 @@ def one_more_is_dropped(*options, family=4, both=False):
 
 
 def those_before_count():
-    listener = listen()
+    listener = listen(PORT)
     before = opened(listener, 3)
     with attached(rule(5)):
         is_counted(3)
@@ -176,7 +59,7 @@ def those_before_count():
 
 def open_ones_go_on():
     """Whatever they send and however they end, over the limit too."""
-    listener = listen()
+    listener = listen(PORT)
     connections = opened(listener, 6)
     with attached(rule(2)):
         is_counted(6)
@@ -201,7 +84,7 @@ def closing():
 
 
 def over_count_passes():
-    listener = listen()
+    listener = listen(PORT)
     with attached(rule(2, "over count") + f"rule any tcp syn dport {PORT} limit 5 connections per rule\n"):
         connections = opened(listener, 4)
         connections[0].client.sendall(b"x")
@@ -214,7 +97,7 @@ def over_count_passes():
 
 
 def all_ends_are_seen():
-    listener = listen()
+    listener = listen(PORT)
     with attached(rule(50)):
         reset, closed, aborted, half = opened(listener, 4)
         is_counted(4)
@@ -250,7 +133,7 @@ def unreachable(lost):
 
 def keys_apart():
     """Networks, ports and the rule have counts of their own."""
-    listener, other = listen(), listen(port=444)
+    listener, other = listen(PORT), listen(444)
     policy = (f"rule any tcp dport {PORT}-444 limit 3 connections per source/30,64\n"
               "rule any tcp dport 443-444 limit 5 connections per dport\n"
               "rule any tcp dport 443-444 limit 7 connections per rule\n")
@@ -271,8 +154,25 @@ def keys_apart():
     other.close()
 
 
+def keys_are_counted():
+    """And what the smallest table has no room for: it has two sets of eight."""
+    listeners = [listen(port) for port in range(1000, 1024)]
+    with attached("rule any tcp dport 1000-1023 limit 5 connections per dport\n", "--sources", "1"):
+        same(table(), {"keys": 0, "unseen": 0}, "of no connections")
+        connections = [Connection(listener) for listener in listeners[:3] * 2]
+        same(table(), {"keys": 3, "unseen": 0}, "of six connections to three ports")
+        connections += [Connection(listener) for listener in listeners[3:]]
+        now = table()
+        need(8 < now["keys"] <= 16 and now["keys"] + now["unseen"] == 24, f"24 ports, of which at most 16 have room: {now}")
+        same(counted(), 27 - now["unseen"], "open connections that are counted")
+        close_all(connections)
+        eventually(lambda: table() == {"keys": 0, "unseen": now["unseen"]}, "no keys after the last connection")
+    for listener in listeners:
+        listener.close()
+
+
 def forged_syns_change_nothing():
-    listener = listen()
+    listener = listen(PORT)
     with attached(rule(3, "per source/24,64")):
         connections = opened(listener, 2)
         enter("A")
@@ -288,7 +188,7 @@ def forged_syns_change_nothing():
 
 def others_do_not_count():
     """This machine's own connections, other ports, and other namespaces."""
-    listener, other = listen(), listen(port=445)
+    listener, other = listen(PORT), listen(445)
     enter("A")
     far = socket.socket()
     far.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -307,7 +207,7 @@ def others_do_not_count():
 
 
 def a_policy_that_follows_keeps_counts():
-    listener = listen()
+    listener = listen(PORT)
     with attached(rule(5)):
         connections = opened(listener, 4)
         rlctl("apply", "-", given=rule(6))
@@ -359,7 +259,7 @@ def limits_come_and_go_with_links():
 
 def links_that_are_lost_come_back():
     """One is taken away: all is counted anew with the next policy."""
-    listener = listen()
+    listener = listen(PORT)
     with attached(rule(5)):
         connections = opened(listener, 3)
         os.unlink(pins("connections-state")[0])
@@ -410,7 +310,7 @@ def all_are_closed(listener):
 def a_burst_is_held():
     """All SYNs of a burst come before the first handshake is complete: the last packet of it is held to the limit.
     What is over it are those of which the packets were let through together: at most 64 a CPU."""
-    listener = listen()
+    listener = listen(PORT)
     cpus = sorted(os.sched_getaffinity(0))[:2]
     done, end = multiprocessing.Queue(), multiprocessing.Event()
     with attached(rule(100)):
@@ -486,7 +386,7 @@ def misses():
 def nothing_drifts():
     """Thousands of connections are opened and closed on two CPUs, under limits and policies that change: then the
     counts are as many as are open, none."""
-    listener = listen(both=True)
+    listener = listen(PORT, both=True)
     listener.setblocking(False)
     cpus = sorted(os.sched_getaffinity(0))[:2] * 2
     policies = [rule(30) + rule(1000, "per source+dport") + rule(2000, "per rule"), rule(30)]
@@ -522,6 +422,7 @@ TESTS = (
     ("over count: SYNs over the limit are counted, and pass; and a rule of syn", over_count_passes, ()),
     ("RST, FIN, abort, timeout and a listener that is closed end connections", all_ends_are_seen, ()),
     ("networks, ports and rules have counts of their own", keys_apart, ()),
+    ("keys are counted, and connections that found no room", keys_are_counted, ()),
     ("a flood of forged SYNs changes nothing", forged_syns_change_nothing, ()),
     ("own connections, other ports and namespaces do not count", others_do_not_count, ()),
     ("a policy that follows keeps counts, or counts anew", a_policy_that_follows_keeps_counts, ()),

@@ -7,7 +7,6 @@ established.py NAMESPACES RLCTL FLOOD, where NAMESPACES-A is joined to NAMESPACE
 NAMESPACES-C to NAMESPACES-D, with the same addresses."""
 
 import contextlib
-import ctypes
 import json
 import multiprocessing
 import os
@@ -19,29 +18,21 @@ import sys
 import time
 
 from checks import Bad, need, same
+from namespaces import FAMILY, FLOOD, PREFIX, RLCTL, enter, listen
 
-CLONE_NEWNET = 0x40000000
 RULES = ("any tcp established", "any tcp not established")
 POLICY = "".join(f"rule {rule} limit 1m/second burst 1m per rule\n" for rule in RULES)
 PORT = 8000
 OTHER_PORT = 999  # from which nothing is connected
 REMOTE = {4: "10.77.0.1", 6: "fd77::1"}
 LOCAL = {4: "10.77.0.2", 6: "fd77::2"}
-FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 HOOKS = (("native", "--mode", "native"), ("generic", "--mode", "generic"),
          ("ingress", "--hook", "ingress"), ("egress", "--hook", "egress"))
 FORGED = ("tcp-ack", "tcp-rst", "tcp-fin", "tcp-xmas", "tcp-null")
 CROWD, PARTS = 50000, 8
-PREFIX, RLCTL, FLOOD = sys.argv[1:4]
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 # ---- namespaces
-
-
-def enter(name):
-    with open(f"/run/netns/{PREFIX}-{name}", "rb") as namespace:
-        need(LIBC.setns(namespace.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno()))
 
 
 def command(*words, given=None):
@@ -82,18 +73,6 @@ def counted(action, name="B"):
 
 
 # ---- connections
-
-
-def listen(family, port=PORT, both=False):
-    """In B. Both: a socket of IPv6 that takes IPv4 too."""
-    enter("B")
-    listener = socket.socket(FAMILY[6 if both else family])
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if listener.family == socket.AF_INET6:
-        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
-    listener.bind(("", port))
-    listener.listen(4096)
-    return listener
 
 
 class Connection:
@@ -147,7 +126,7 @@ def is_said(wanted, family, port, proto="tcp-ack", name="B", what=""):
 
 def test_life(family, both=False):
     """A listening socket proves nothing, a connection does, and after its end nothing does."""
-    with contextlib.closing(listen(family, both=both)) as listener:
+    with contextlib.closing(listen(PORT, family, both)) as listener:
         is_said(False, family, OTHER_PORT, what="to a listener")
         connection = Connection(listener, family)
         is_said(True, family, connection.port, what="forged, of the connection")
@@ -159,7 +138,7 @@ def test_life(family, both=False):
 
 def test_port_again(family):
     """TIME_WAIT proves nothing; a new connection of the same ports does."""
-    with contextlib.closing(listen(family)) as listener:
+    with contextlib.closing(listen(PORT, family)) as listener:
         connection = Connection(listener, family)
         connection.close(server_first=True)
         enter("B")
@@ -175,7 +154,7 @@ def test_port_again(family):
 
 def test_other_namespace(family, options):
     """The same numbers at another namespace's device, where nobody has such a socket."""
-    with contextlib.closing(listen(family)) as listener, attached("D", options):
+    with contextlib.closing(listen(PORT, family)) as listener, attached("D", options):
         connection = Connection(listener, family)
         is_said(False, family, connection.port, name="D", what="in another namespace")
         is_said(True, family, connection.port, what="in its own")
@@ -205,7 +184,7 @@ def test_tags(family):
             link.bind(("veth-A", 0))
             link.send(head + ack_packet(family, port))
 
-    with contextlib.closing(listen(family)) as listener:
+    with contextlib.closing(listen(PORT, family)) as listener:
         connection = Connection(listener, family)
         for tags in bytes.fromhex("81000005"), bytes.fromhex("88a8000781000005"):
             same(counted(lambda: send(connection.port, tags)), (1, 0), f"behind {tags.hex()}")
@@ -277,7 +256,7 @@ def test_oracle_served(family, server_first):
             connection.send()
             connection.close(server_first)
 
-    with contextlib.closing(listen(family)) as listener, oracle():
+    with contextlib.closing(listen(PORT, family)) as listener, oracle():
         theirs = agree(talk, late=CONNECTIONS)
         same(theirs[1:], (CONNECTIONS, 0), "SYNs, and what is invalid")
 
@@ -305,7 +284,7 @@ def test_oracle_client(family):
 
 def test_oracle_forged(family):
     """Without a connection: invalid to conntrack. With one: established, as their sequence numbers are not looked at."""
-    with contextlib.closing(listen(family)) as listener, oracle():
+    with contextlib.closing(listen(PORT, family)) as listener, oracle():
         for proto in FORGED:
             theirs = agree(lambda: forge(family, OTHER_PORT, proto, 100))
             same(theirs, (0, 0, 100), proto)
@@ -338,7 +317,7 @@ class Part:
 def part_run(number, pipe):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    listeners = {family: listen(family, PORT + 1 + number) for family in (4, 6)}
+    listeners = {family: listen(PORT + 1 + number, family) for family in (4, 6)}
     enter("A")
     pairs = [part_connect(listeners, number) for number in range(CROWD // PARTS)]
     pipe.send("connected")

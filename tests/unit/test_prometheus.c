@@ -22,7 +22,8 @@ static const char rules[] = "rule any limit 1000/second burst 20\n"
 			    "rule 192.0.2.0/24 deny for 1h\n"
 			    "rule any gre limit 1000/second burst 20 share\n"
 			    "rule any esp limit 1mbit share\n"
-			    "rule any sctp limit 1000/second burst 20 share per source\n";
+			    "rule any sctp limit 1000/second burst 20 share per source\n"
+			    "rule 192.0.2.0/24 tcp limit 50 connections\n";
 
 static void scraped_fill(struct scraped *out, const char *device, const char *text)
 {
@@ -50,6 +51,16 @@ static void alarms_fill(struct alarms_now *alarms)
 					      .unit = RL_PACKETS};
 	alarms->alarm[1] = (struct alarm_now){
 		.name = "q\"\n", .counted = UINT64_MAX, .rate = 0.25, .unit = RL_BITS};
+}
+
+static void connections_fill(struct instance_stats *stats)
+{
+	stats->connections = (struct connections_now){calloc(stats->policy.count, sizeof(uint64_t)),
+						      3, UINT64_MAX};
+	assert_non_null(stats->connections.open);
+	for (size_t i = 0; i < stats->policy.count; i++)
+		if (rule_limits_connections(&stats->policy.rules[i]))
+			stats->connections.open[i] = 12;
 }
 
 static void hot_fill(struct scraped *scraped)
@@ -109,6 +120,7 @@ static int document_make(void **state)
 	scraped_fill(&items[0], "eth0", rules);
 	hot_fill(&items[0]);
 	scraped_fill(&items[1], "q\"\\\n\xc3", "rule any allow\n");
+	connections_fill(&items[0].stats);
 	items[1].instance.info.table = RL_TABLE_LRU;
 	items[1].status.mode = RL_MODE_TC;
 	document = document_of(&scrape);
@@ -180,7 +192,15 @@ static const struct line_row {
 	 0},
 	{"no share, no samples",
 	 "rlctl_share_arrived_packets_total" ETH0 ",rule=\"" LIMIT "\",class=\"known\"} 0", 0},
-	{"rules", "rlctl_rules" ETH0 "} 6", 1},
+	{"connections: open under a limit on them",
+	 "rlctl_rule_open_connections" ETH0 ",rule=\"192.0.2.0/24 tcp limit 50 connections\"} 12",
+	 1},
+	{"connections: open, only under such limits",
+	 "rlctl_rule_open_connections" ETH0 ",rule=\"" LIMIT "\"} 0", 0},
+	{"connections: keys", "rlctl_connection_keys" ETH0 "} 3", 1},
+	{"connections: unseen", "rlctl_connections_unseen_total" ETH0 "} 18446744073709551615", 1},
+	{"no limit on connections, no samples", "rlctl_connection_keys" ODD "} 0", 0},
+	{"rules", "rlctl_rules" ETH0 "} 7", 1},
 	{"rules: all are listed", "rlctl_rules_unlisted" ETH0 "} 0", 1},
 	{"rules: none of one address", "rlctl_rules_single_address" ETH0 "} 0", 1},
 	{"sources", "rlctl_sources_used" ETH0 "} 17", 1},

@@ -282,6 +282,27 @@ static void ban_samples(struct page *page, const struct scraped *scraped)
 	sample_end(page, scraped->bans ? scraped->bans[scraped->stats.policy.count] : 0);
 }
 
+static void connections_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct connections_now *now = &scraped->stats.connections;
+
+	if (!now->open || !rule_limits_connections(&scraped->stats.policy.rules[i]))
+		return;
+	rule_label(page, scraped, i);
+	sample_end(page, now->open[i]);
+}
+
+static void connections_samples(struct page *page, const struct scraped *scraped)
+{
+	rule_samples_of(page, scraped, true, listed_max(page), connections_sample);
+}
+
+static void connections_all_sample(struct page *page, const struct scraped *scraped)
+{
+	if (scraped->stats.connections.open)
+		number_sample(page, scraped);
+}
+
 /* Arrivals and what passed, not what was dropped: a packet between the two would count as that, and
  * then no more. */
 static void share_sample(struct page *page, const struct scraped *scraped, size_t i)
@@ -387,6 +408,13 @@ static const struct metric metrics[] = {
 	{"rlctl_share_bytes_per_second", "gauge",
 	 "Rate that each source or destination has of a limit in bytes that is short.",
 	 pace_samples, RL_BYTES},
+	{"rlctl_rule_open_connections", "gauge", "Connections that are open under a limit on them.",
+	 connections_samples, 0},
+	GAUGE("rlctl_connection_keys", stats.connections.keys, connections_all_sample,
+	      "Keys with open connections, of all limits on them."),
+	COUNTER("rlctl_connections_unseen_total",
+		offsetof(struct scraped, stats.connections.unseen), connections_all_sample,
+		"Connections that no limit counts because there was no room for their key."),
 	GAUGE("rlctl_policy_generation", generation, generation_sample,
 	      "The policy applied last: a later one has a larger number."),
 	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},

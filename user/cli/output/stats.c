@@ -67,8 +67,8 @@ static struct json_object *json_rule(const struct instance_stats *stats, size_t 
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
 	json_put(object, "shadow", json_amount(&counters->shadow));
-	if (stats->connections && rule_limits_connections(rule))
-		json_put_number(object, "open_connections", stats->connections[i]);
+	if (stats->connections.open && rule_limits_connections(rule))
+		json_put_number(object, "open_connections", stats->connections.open[i]);
 	if (stats->shares && has_share(rule))
 		json_put(object, "share", json_share(rule, &stats->shares[i]));
 	return object;
@@ -115,6 +115,15 @@ static struct json_object *json_sets(const struct instance_stats *stats)
 	return sets;
 }
 
+static struct json_object *json_connections(const struct connections_now *now)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put_number(object, "keys", now->keys);
+	json_put_number(object, "unseen", now->unseen);
+	return object;
+}
+
 void json_put_stats(struct json_object *object, const struct instance *instance,
 		    const struct instance_stats *stats)
 {
@@ -132,6 +141,8 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 	json_put(object, "dropped", json_amount(&dropped));
 	json_put(object, "reasons", by_reason);
 	json_put(object, "rules", rules);
+	if (stats->connections.open)
+		json_put(object, "connections", json_connections(&stats->connections));
 	if (stats->policy.set_count)
 		json_put(object, "sets", json_sets(stats));
 }
@@ -393,9 +404,9 @@ static void shares_print(const struct reading *reading, const struct policy_cont
 static void connections_table(const struct instance_stats *stats, const struct policy_context *ctx)
 {
 	struct table table = {.columns = 2, .right = 1};
-	char words[RULE_TEXT_MAX];
+	char words[RULE_TEXT_MAX], keys[NUMBER_TEXT_MAX], unseen[NUMBER_TEXT_MAX];
 
-	if (!stats->connections)
+	if (!stats->connections.open)
 		return;
 	putchar('\n');
 	table_cell(&table, "open");
@@ -403,11 +414,15 @@ static void connections_table(const struct instance_stats *stats, const struct p
 	for (size_t i = 0; i < stats->policy.count; i++) {
 		if (!rule_limits_connections(&stats->policy.rules[i]))
 			continue;
-		table_number(&table, stats->connections[i]);
+		table_number(&table, stats->connections.open[i]);
 		rule_format(words, &stats->policy.rules[i], ctx);
 		table_cell(&table, words);
 	}
 	table_print(&table);
+	number_print(keys, stats->connections.keys);
+	number_print(unseen, stats->connections.unseen);
+	printf("open connections: %s key%s, %s unseen\n", keys,
+	       stats->connections.keys == 1 ? "" : "s", unseen);
 }
 
 static void tables_print(const struct instance *instance, const struct reading *reading)

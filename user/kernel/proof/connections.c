@@ -423,13 +423,25 @@ static uint64_t open_of(const struct counts *counts, const struct rule *rule)
 	return place ? __atomic_load_n(&place->open, __ATOMIC_RELAXED) : 0;
 }
 
-int connections_read(const struct instance *instance, const struct policy *policy, uint64_t **out)
+/* Two keys of one tag in a set are one, and a key to which two CPUs gave two ways is two. */
+static uint64_t keys_of(const struct counts *counts, uint32_t sets)
+{
+	uint64_t keys = 0;
+
+	for (uint32_t i = 0; i < sets; i++)
+		for (int way = 0; way < RL_CONNECTION_WAYS; way++)
+			keys += (counts->all->set[i].way[way] & CONNECTION_COUNT) > 0;
+	return keys;
+}
+
+int connections_read(const struct instance *instance, const struct policy *policy,
+		     struct connections_now *out)
 {
 	struct counts counts = {0};
 	uint64_t *open;
 	int ret;
 
-	*out = NULL;
+	*out = (struct connections_now){0};
 	if (!has_limits(policy))
 		return 0;
 	ret = counts_open(instance, true, &counts);
@@ -439,8 +451,9 @@ int connections_read(const struct instance *instance, const struct policy *polic
 	for (size_t i = 0; open && i < policy->count; i++)
 		if (rule_limits_connections(&policy->rules[i]))
 			open[i] = open_of(&counts, &policy->rules[i]);
+	*out = (struct connections_now){open, keys_of(&counts, connection_sets(&instance->info)),
+					counts.all->unseen};
 	counts_close(&counts);
-	*out = open;
 	return open ? 0 : -ENOMEM;
 }
 

@@ -20,9 +20,17 @@ void connections_settle(const struct instance *instance, const struct policy *in
 /* The instance is to have its map no longer. Silent. */
 void connections_end(const struct instance *instance);
 
-/* Allocates *out with the open connections under policy->rules[i], of all keys; NULL: no limit of
- * it is on them. 0 or a negative errno. Silent. */
-int connections_read(const struct instance *instance, const struct policy *policy, uint64_t **out);
+/* The counts in the table of an instance. */
+struct connections_now {
+	uint64_t *open;  /* connections under policy.rules[i], of all keys; NULL: nothing counts */
+	uint64_t keys;   /* with open connections, of all limits */
+	uint64_t unseen; /* connections that are not counted for want of room; sum */
+};
+
+/* Allocates out->open, if a limit of the policy is on connections. 0 or a negative errno. Silent.
+ */
+int connections_read(const struct instance *instance, const struct policy *policy,
+		     struct connections_now *out);
 
 /* The open connections of a limit under the key; 0 too where nothing is counted. 0 or a negative
  * errno. Silent.

@@ -27,7 +27,6 @@
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/policy_read.h"
-#include "kernel/proof/connections.h"
 #include "policy/policy.h"
 
 /* Counters of bans and of the hot table, if there is one. */
@@ -113,7 +112,7 @@ void instance_stats_clear(struct instance_stats *stats)
 	policy_clear(&stats->policy);
 	free(stats->rules);
 	free(stats->shares);
-	free(stats->connections);
+	free(stats->connections.open);
 	free(stats->sets);
 	memset(stats, 0, sizeof(*stats));
 }

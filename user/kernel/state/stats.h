@@ -10,6 +10,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/policy/rule_counters.h"
+#include "kernel/proof/connections.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarms.h"
 #include "kernel/state/share_counts.h"
@@ -21,8 +22,8 @@ struct instance_stats {
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
 	struct share_counts *shares; /* for policy.rules[i]; NULL: no limit is shared */
-	uint64_t *connections;       /* open, for policy.rules[i]; NULL: no limit is on them */
-	struct set_stats *sets;      /* for policy.sets[i] */
+	struct connections_now connections;
+	struct set_stats *sets; /* for policy.sets[i] */
 	struct alarms_now alarms;
 	struct clock_pair alarms_at; /* when they were read */
 	uint64_t pressure[RL_PRESSURE_COUNT];
