@@ -12,10 +12,10 @@ capture() { python3 "$HERE/capture.py" "${@:2}" >"$TMP/$1"; }
 # simulate POLICY NAME ARG…: POLICY is text with ; for line ends.
 simulate() { tr ';' '\n' <<<"$1" | "$RLCTL" simulate - "$TMP/$2" "${@:3}"; }
 
-# verdicts_are POLICY NAME WANTED: WANTED is `VERDICT REASON` of all packets, joined by commas.
+# verdicts_are POLICY NAME WANTED ARG…: WANTED is `VERDICT REASON` of all packets, joined by commas.
 verdicts_are() {
 	local got
-	got=$(simulate "$1" "$2" --verdicts | cut -d ' ' -f 3- | paste -sd ,) || return
+	got=$(simulate "$1" "$2" --verdicts "${@:4}" | cut -d ' ' -f 3- | paste -sd ,) || return
 	is "$got" "$3"
 }
 

@@ -157,6 +157,26 @@ share() {
 	sum_is "$policy" shared_twice '.rules[0].share | [.known.arrived, .unasked.arrived] | map(. / 2) | tojson' "$once"
 }
 
+# On from the first packet to the last, behind a jump too, in each policy that has it.
+manual_alarms() {
+	local alarms='alarm a manual;alarm overload manual;alarm measured when udp over 9k/s for 1s until under 1k/s for 1s'
+	local policy="$alarms;rule any udp deny while a;rule any tcp deny while overload"
+	capture alarms <<-'END'
+		1780003600 udp 192.0.2.1
+		1780003600 tcp 192.0.2.1
+		1780000000 udp 192.0.2.1
+		1780000009 tcp 192.0.2.1
+	END
+	verdicts_are "$policy" alarms 'pass unmatched,pass unmatched,pass unmatched,pass unmatched' &&
+		verdicts_are "$policy" alarms 'drop denied,pass unmatched,drop denied,pass unmatched' --alarm a &&
+		verdicts_are "$policy" alarms 'drop denied,drop denied,drop denied,drop denied' --alarm a --alarm overload &&
+		verdicts_are 'rule any allow' alarms 'pass allowed drop denied,pass allowed pass unmatched,pass allowed drop denied,pass allowed pass unmatched' --alarm a \
+			--against <(tr ';' '\n' <<<"$policy") || return
+	fails_with "unknown alarm 'overlod' (did you mean overload?)" simulate "$policy" alarms --alarm a --alarm overlod &&
+		fails_with 'alarm measured is not manual' simulate "$policy" alarms --alarm measured &&
+		fails_with 'a line "alarm NAME manual"' simulate 'rule any allow' alarms --alarm a
+}
+
 t 'a token bucket over the capture' bucket
 t 'a token bucket to the nanosecond' bucket_to_the_nanosecond
 t 'gaps of hours and years' gaps
@@ -171,3 +191,4 @@ t 'limits hold behind a jump' jump_holds
 t 'expiry begins anew behind a jump' jump_expiry
 t 'known sources behind a jump' jump_known
 t 'a limit that senders share' share
+t 'manual alarms' manual_alarms

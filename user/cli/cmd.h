@@ -65,6 +65,7 @@ struct policy_file;
 	  "rules with metrics of their own; default bounded")                                      \
 	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet instead of totals")         \
 	X(LOCAL, "local", 0, "ADDRESS[/LEN]", "the capture's machine has it; may be repeated")     \
+	X(ALARM, "alarm", 0, "NAME", "this manual alarm is on; may be repeated")                   \
 	X(REPORT, "report", 0, "FILE", "write a page for a browser: what happened, and when")      \
 	X(AGAINST, "against", 0, "POLICY", "compare with this policy on the same capture")         \
 	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
@@ -137,6 +138,8 @@ struct command {
 	unsigned int hooks;                  /* bits: every --hook given */
 	const char *locals[LOCALS_MAX];      /* every --local given */
 	int local_count;
+	const char *alarms[RL_ALARMS_MAX]; /* every --alarm given */
+	int alarm_count;
 	enum phase phase;
 	struct json_object *documents; /* where document_print() puts a document; NULL: stdout */
 };

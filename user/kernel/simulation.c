@@ -30,6 +30,7 @@
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/set_load.h"
 #include "kernel/simulation_states.h"
+#include "kernel/state/alarm_pull.h"
 #include "kernel/state/alarms.h"
 #include "kernel/state/stats.h"
 #include "policy/policy.h"
@@ -436,6 +437,15 @@ int simulation_shares_read(const struct simulation *s, struct share_counts **out
 	int ret = share_counts_read(&s->instance, s->policy, out);
 
 	return ret ? fail("simulate: reading the shares failed: %s", strerror(-ret)) : 0;
+}
+
+int simulation_alarm_on(struct simulation *s, const char *name)
+{
+	const struct alarm_pull pull = {.name = name, .on = true};
+	bool was_on;
+	int ret = alarm_pull(&s->instance, &pull, &was_on);
+
+	return ret ? fail("simulate: turning alarm %s on failed: %s", name, strerror(-ret)) : 0;
 }
 
 int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)

@@ -59,6 +59,8 @@ int simulation_stats_read(const struct simulation *simulation, struct instance_s
 int simulation_counters_read(const struct simulation *simulation, struct rule_counters *out);
 /* The shares of the same rules, which the caller frees; NULL: share_counts_read(). Reports. */
 int simulation_shares_read(const struct simulation *simulation, struct share_counts **out);
+/* Turns a manual alarm of the policy on, which simulation_restart() turns off. Reports. */
+int simulation_alarm_on(struct simulation *simulation, const char *name);
 /* The alarms as they stand at now_ns. Reports. */
 int simulation_alarms_read(const struct simulation *simulation, uint64_t now_ns,
 			   struct alarms_now *out);

@@ -40,6 +40,7 @@ struct side {
 };
 
 struct run {
+	const struct command *command;
 	struct epoch epoch;
 	struct capture capture;
 	struct simulate_batch batch;
@@ -96,6 +97,12 @@ static void print_verdict(const struct run *run, const struct captured *packet, 
 	fwrite(line, 1, (size_t)(at - line), stdout);
 }
 
+static int alarms_turn(const struct run *run, int side)
+{
+	return simulate_alarms_turn(run->command, &run->sides[side].policy,
+				    run->sides[side].simulation);
+}
+
 /* All sides start over. */
 static int sides_restart(struct run *run, uint64_t now_ns)
 {
@@ -104,6 +111,8 @@ static int sides_restart(struct run *run, uint64_t now_ns)
 	for (int i = 0; !rc && i < run->side_count; i++) {
 		simulate_local_restart(&run->sides[i].local);
 		rc = simulation_restart(run->sides[i].simulation, now_ns);
+		if (!rc)
+			rc = alarms_turn(run, i);
 	}
 	return rc;
 }
@@ -237,6 +246,8 @@ static int sides_open(struct run *run, uint64_t now_ns)
 		struct side *side = &run->sides[i];
 
 		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
+		if (!rc)
+			rc = alarms_turn(run, i);
 		if (!rc && recorded)
 			rc = record_side_add(&run->record, side->name, &side->policy,
 					     side->simulation);
@@ -368,6 +379,9 @@ static int simulate(struct run *run, const char *path)
 
 	for (int i = 0; !rc && i < run->side_count; i++)
 		rc = policy_file_parse(&run->sides[i].file, &ctx, &run->sides[i].policy);
+	if (!rc)
+		rc = simulate_alarms_check(run->command, &run->sides[0].policy,
+					   run->side_count > 1 ? &run->sides[1].policy : NULL);
 	run->directions = directions_new();
 	if (!rc && !run->directions)
 		rc = fail("out of memory");
@@ -436,6 +450,7 @@ static int words_check(const struct command *command)
 int cmd_simulate(const struct command *command)
 {
 	struct run run = {
+		.command = command,
 		.verdicts = option_given(command, OPTION_VERDICTS),
 		.report = command->arguments[OPTION_REPORT],
 	};

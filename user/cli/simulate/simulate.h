@@ -95,6 +95,16 @@ void simulate_local_print(const struct simulate_local *local);
 void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
 			 const char *capture);
 
+/* ---- simulate_alarms.c: --alarm */
+
+/* Is each of them a manual alarm of a policy? `against`: NULL without --against. 0 or -1; reports.
+ */
+int simulate_alarms_check(const struct command *command, const struct policy *policy,
+			  const struct policy *against);
+/* Those that the policy has are on from now on. 0 or -1; reports. */
+int simulate_alarms_turn(const struct command *command, const struct policy *policy,
+			 struct simulation *simulation);
+
 /* ---- simulate_against.c: --against
  *
  * It says, as text and as JSON, what two policies do differently to the same packets. */

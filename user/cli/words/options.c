@@ -198,6 +198,15 @@ static int local_add(struct command *command, const char *argument)
 	return 0;
 }
 
+static int alarm_add(struct command *command, const char *argument)
+{
+	if (command->alarm_count == RL_ALARMS_MAX)
+		return wrong("too many --alarm: a policy has %d alarms at most", RL_ALARMS_MAX);
+	command->alarms[command->alarm_count++] = argument;
+	command->arguments[OPTION_ALARM] = argument;
+	return 0;
+}
+
 /* The other side is a container's or a virtual machine's, or the network. */
 static int direction_set(struct command *command, int to)
 {
@@ -218,6 +227,8 @@ static int option_set(struct command *command, int option, const char *argument)
 		output_verbose++;
 	if (option == OPTION_LOCAL)
 		return local_add(command, argument);
+	if (option == OPTION_ALARM)
+		return alarm_add(command, argument);
 	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
 		return wrong("--%s given twice: leave one out", row->name);
 	if (option == OPTION_HOOK && command->arguments[OPTION_DIRECTION])
