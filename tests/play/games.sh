@@ -72,7 +72,9 @@ quake_joins() {
 	eventually 60 quake_in_game && bg presses w a s d space
 }
 quake_in_game() { in_ns A quakestat -P -q3s 10.77.0.2:27960 | tee "$TMP/players" && grep -q 'Unnamed\|Player' "$TMP/players"; }
-quake_plays() { alive "$CLIENT" && quake_in_game && went_on; }
+quake_plays() { alive "$CLIENT" && eventually 10 quake_in_game && went_on; }
+# As the client begins to join.
+quake_newcomers() { asked_udp 27960 ffffffff6765746368616c6c656e6765202d373234333235363539205175616b65334172656e61 "$@"; }
 quake_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27960"
 	echo "few any udp dport 27960-27970|16 --src $FEW --dport 27960"
@@ -132,7 +134,7 @@ mumble_joins() {
 	eventually 20 grep -qE 'hears [1-9]' "$TMP/bg"
 }
 mumble_plays() { alive "$CLIENT" && ! grep -qE 'Traceback|Error' "$TMP/bg" && grep hears "$TMP/bg" | tail -n 2; }
-mumble_newcomers() { asked_udp 64738 000000000102030405060708 "$@"; }
+mumble_newcomers() { greeted 64738 "$@"; }
 mumble_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 64738"
 	echo "few any udp dport 64738|16 --src $FEW --dport 64738"

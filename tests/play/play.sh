@@ -4,8 +4,8 @@
 # client in namespaces of their own: the client must not lose a packet to the policy, neither in peace nor beside the
 # floods that the policy is for, and no more than its limit of a flood may reach the server. Not a part of the check,
 # which runs it for some seconds (tests/net/test_play.sh): ten minutes each, all at once. Prints TAP, and on stderr
-# a row for docs/policies.md. With --bare no policy is attached and nothing floods: whether the client loses anything by
-# itself. scripts/deps.sh --play installs what it plays with.
+# a row for docs/policies.md. With --bare no policy is attached: whether the client loses anything by itself, and how many
+# newcomers get in beside floods then. scripts/deps.sh --play installs what it plays with.
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/../net/dns.sh"
 source "$(dirname "$0")/services.sh"
@@ -139,7 +139,8 @@ floods() {
 NEWCOMERS=10
 NEXT_ADDRESS=130 # of 10.77.0.0/24
 
-# asked_udp PORT HEX ADDRESS…, asked_tcp URL ADDRESS…, asked_names ADDRESS…: how many had their answers.
+# asked_udp PORT HEX ADDRESS…, asked_tcp URL ADDRESS…, asked_names ADDRESS…, greeted PORT ADDRESS…, called ADDRESS…: how
+# many had their answers.
 asked_udp() { in_ns A python3 "$TOP/tests/play/newcomers.py" 10.77.0.2 "$@"; }
 asked_tcp() {
 	local address
@@ -155,20 +156,37 @@ asked_names() {
 	done | grep -c '^[0-9]'
 }
 
+# greeted PORT ADDRESS…: a handshake of TLS, with which a client of Mumble begins.
+greeted() {
+	local address
+	for address in "${@:2}"; do
+		in_ns A curl -sk -m 3.5 -o /dev/null -w '%{time_appconnect}\n' --interface "$address" "https://10.77.0.2:$1" &
+	done | grep -c '[1-9]'
+}
+
+# A call of one address, which rings, is taken up, and ends.
+called() {
+	local address
+	for address in "$@"; do
+		in_ns A timeout 3.5 sipp -sn uac -i "$address" -p 5060 -m 1 -d 100 -nostdin -skip_rlimit 10.77.0.2:5060 >/dev/null 2>&1 && echo took &
+	done | grep -c took
+}
+
 # beside_newcomers WHO ARG…: most of them get in beside such a flood.
 beside_newcomers() {
-	local n address came addresses=()
-	eventually 20 calm || return
+	local n address came addresses=() flood
+	[[ -n $BARE ]] || eventually 20 calm || return
 	for n in $(seq "$NEWCOMERS"); do
 		address=10.77.0.$((NEXT_ADDRESS++))
 		ip -n "$(ns A)" addr add "$address/24" dev veth-A && addresses+=("$address") || return
 	done
-	sends "${@:2}" >"$TMP/sent" &
+	bg flood A --seconds 20 "${FLOOD[@]}" "${@:2}"
+	flood=$BG_PID
 	sleep 0.5
 	came=$("${NAME}_newcomers" "${addresses[@]}")
-	wait $!
+	kill -- "-$flood" || { echo 'the flood ended before them' && return 1; }
 	echo "newcomers beside $1: $came of $NEWCOMERS" | tee -a "$TMP/floods"
-	[[ $came -ge $((NEWCOMERS * 8 / 10)) ]] || { rl B stats && return 1; }
+	[[ -n $BARE || $came -ge $((NEWCOMERS * 8 / 10)) ]] || { rl B stats && return 1; }
 }
 
 play_newcomers() {
@@ -196,6 +214,8 @@ play_bare() {
 	t "$NAME: the client begins" "${NAME}_joins" || status=1
 	t "$NAME: the client goes on for $LENGTH seconds without a policy" alone || status=1
 	sed "s/^/# $NAME: /" "$TMP/alone"
+	play_newcomers || status=1
+	[[ ! -e $TMP/floods ]] || echo "$NAME|$(paste -sd ';' "$TMP/floods")" >&2
 	return "$status"
 }
 
@@ -204,7 +224,7 @@ play() {
 	local missing flood status=0
 	missing=$("${NAME}_missing" 2>/dev/null)
 	[[ -z $missing ]] || { skip "$NAME" "$missing"; return; }
-	veth_pair A B || return
+	veth_pair A B && in_ns B ethtool -K veth-B gro on || return # takes frames of the generator without a program, too
 	in_ns B sysctl -qw net.ipv4.tcp_syncookies=1 &&
 		{ ip -n "$(ns B)" route replace default via 10.77.0.1 && counters; } || return
 	t "$NAME: the server starts" "${NAME}_serves" || return

@@ -82,11 +82,13 @@ answered() {
 
 dns_packages() { echo knot dnsperf; }
 dns_missing() { lacks knotd dnsperf; }
-dns_serves() { names_serve B 10.77.0.2; }
+# A veth takes answers that its peer's program sends where it has a program, too.
+dns_serves() { rl A attach veth-A && names_serve B 10.77.0.2; }
 dns_joins() {
 	questions && asks 150 && asks 50 -m tcp && PAUSE=0.5 && bg forever in_ns A dig +tcp +short @10.77.0.2 single.example A
 }
 dns_plays() { answered && went_on; }
+dns_newcomers() { asked_names "$@"; }
 dns_floods() {
 	echo "strangers device udp dport 53 new-source|1 --src $STRANGERS --sequential --proto dns --dport 53"
 	echo "few any udp dport 53 limit 2k|1 --src $FEW --proto dns --dport 53"
@@ -205,6 +207,7 @@ sip_plays() {
 	fi
 }
 sip_more() { [[ $(sip_calls | cut -d ' ' -f 1) -gt $1 ]]; }
+sip_newcomers() { called "$@"; }
 sip_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 5060 --size 400"
 	echo "few any udp dport 5060|16 --src $FEW --dport 5060 --size 400"

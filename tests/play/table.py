@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""table.py FILE…: puts the rows that play.sh prints on stderr into the table of docs/policies.md; a policy that none of
-them is of keeps its row."""
+"""table.py FILE…: puts the rows that play.sh prints on stderr, with --bare and without, into the table of docs/policies.md; what
+none of them says stays."""
 import os
 import re
 import sys
@@ -10,7 +10,7 @@ PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/poli
 BEGIN, END = "<!-- table: from tests/play/play.sh, by tests/play/table.py -->\n", "<!-- end of table -->\n"
 NEWCOMERS = re.compile(r"newcomers beside (\w+): (\d+) of (\d+)")
 HEAD = ("| policy | played with | day | seconds | packets | fastest second | bytes each | refused | floods: sent, reached the server, "
-        "at most | newcomers beside strangers, beside a botnet |\n|---|---|---|---|---|---|---|---|---|---|\n")
+        "at most | newcomers beside strangers, beside a botnet | without a policy |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 FLOOD = re.compile(r"(\w+): sent (\d+) in [\d.]+ s, (\d+) reached the server, at most (\d+) may; others lost (\d+)")
 
 
@@ -22,23 +22,32 @@ def row(line):
     name, packages, seconds, packets, peak, size, refused, day, floods = line.rstrip("\n").split("|")
     packages = re.sub(r" (?:\d+:)?([^, ]+?)(?:[+~]dfsg[^,]*|-\d[^,]*|\+b\d)?(?=,|$)", r" \1", packages)
     found = [f"{who} {number(sent)}, {number(reached)}, {number(most)}" for who, sent, reached, most, lost in FLOOD.findall(floods) if lost == "0"]
-    came = ", ".join(f"{n} of {m}" for _, n, m in NEWCOMERS.findall(floods))
     if len(found) != floods.count(": sent ") or refused != "0":
         sys.exit(f"{name}: not a row of a play that went well: {line}")
     return name, (f"| [{name}](../policies/{name}.policy) | {packages} | {day} | {seconds} | {number(packets)} | {number(peak)} | {size} | "
-                  f"{refused} | {'; '.join(found)} | {came or '-'} |\n")
+                  f"{refused} | {'; '.join(found)} | {newcomers(floods)}")
+
+
+def newcomers(floods):
+    return ", ".join(f"{n} of {m}" for _, n, m in NEWCOMERS.findall(floods)) or "-"
 
 
 def main():
     with open(PAGE, encoding="utf-8") as f:
         before, rest = f.read().split(BEGIN)
     old, after = rest.split(END)
-    rows = {re.match(r"\| \[(\w+)\]", line)[1]: line + "\n" for line in old.removeprefix(HEAD).splitlines() if line.startswith("| [")}
+    rows, bare = {}, {}
+    for name, line, last in re.findall(r"^(?=\| \[(\w+)\])(.*) \| (.*) \|$", old, re.M):
+        rows[name], bare[name] = line, last
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as f:
-            rows.update(row(line) for line in f if line.count("|") == 8)
+            for line in f:
+                if line.count("|") == 8:
+                    rows.update([row(line)])
+                elif re.match(r"\w+\|newcomers ", line):
+                    bare[line.split("|")[0]] = newcomers(line)
     with open(PAGE, "w", encoding="utf-8") as f:
-        f.write(before + BEGIN + HEAD + "".join(rows[name] for name in sorted(rows)) + END + after)
+        f.write(before + BEGIN + HEAD + "".join(f"{rows[name]} | {bare.get(name, '-')} |\n" for name in sorted(rows)) + END + after)
 
 
 if __name__ == "__main__":
