@@ -302,7 +302,7 @@ install: all
 	chmod 644 $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
 	test -e $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || \
 		install -m 600 packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
-	for name in rlctl-crowdsec rlctl-overload; do \
+	for name in rlctl-crowdsec rlctl-fastnetmon rlctl-overload; do \
 		sed -e '1s,/usr/bin/env python3,/usr/bin/python3,' -e "s,'/usr/sbin/rlctl','$(SBINDIR)/rlctl'," \
 			-e "s,'/etc/rlctl/,'$(SYSCONFDIR)/rlctl/," scripts/$$name | \
 			install -m 755 /dev/stdin $(DESTDIR)$(SBINDIR)/$$name || exit 1; done
@@ -321,7 +321,7 @@ install: all
 		install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(SBINDIR)/rlctl-overload $(DESTDIR)$(SBINDIR)/rlctl-flowspec $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
+	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(SBINDIR)/rlctl-fastnetmon $(DESTDIR)$(SBINDIR)/rlctl-overload $(DESTDIR)$(SBINDIR)/rlctl-flowspec $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 	rm -f $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf

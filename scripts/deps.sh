@@ -108,6 +108,7 @@ ssh-keygen         test   openssh-client    openssh
 fail2ban-server    test   fail2ban          fail2ban-server
 crowdsec           test   crowdsec          -
 exabgp             test   exabgp            -
+fastnetmon         test   fastnetmon        -
 gobgpd             test   gobgpd            -
 bird               test   bird2             bird
 msmtp              test   msmtp             msmtp
@@ -275,7 +276,7 @@ install_debian() {
 		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/; s/^bird$/bird2/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
 	# They have a unit alone.
-	for service in crowdsec gobgpd; do
+	for service in crowdsec fastnetmon gobgpd; do
 		[[ " $* " != *" $service "* ]] || systemctl disable --quiet "$service.service" || return
 	done
 }
