@@ -284,7 +284,7 @@ UNITS    := $(notdir $(wildcard systemd/*.service systemd/*.timer))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
 # The documents keep their places to each other, so that their links lead somewhere.
-DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
+DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/runbooks/*.md docs/*.svg docs/*.json)
 POLICIES := $(wildcard policies/*.policy)
 # Programs that `rlctl events --exec` may run.
 PROGRAMS := $(wildcard scripts/events/*)
@@ -312,7 +312,8 @@ install: all
 	for unit in $(UNITS); do $(UNIT_SED) systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
-	for file in $(DATA); do install -D -m 644 scripts/$$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	for file in $(DATA); do sed 's,/usr/share/doc/rlctl,$(DOCDIR),' scripts/$$file | \
+		install -D -m 644 /dev/stdin $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 	for file in $(POLICIES); do install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 	for file in $(PROGRAMS); do sed '1s,/usr/bin/env python3,/usr/bin/python3,' $$file | \
 		install -D -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$${file#scripts/} || exit 1; done
@@ -328,7 +329,7 @@ uninstall:
 	! cmp -s packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || rm $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
 	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import $(DESTDIR)$(DATADIR)/tenants $(DESTDIR)$(DATADIR)/rlctl-flowspec
 	rm -f $(PROGRAMS:scripts/%=$(DESTDIR)$(DATADIR)/%) $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
-	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/events $(DATADIR)/policies $(DATADIR); do \
+	for dir in $(DOCDIR)/docs/runbooks $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/events $(DATADIR)/policies $(DATADIR); do \
 		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done
 
 deb rpm:

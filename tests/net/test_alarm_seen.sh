@@ -79,7 +79,7 @@ test_metrics() {
 	metrics && promtool check metrics <"$TMP/metrics" && is "$(metric on flood) $(metric changes_total flood)" '1 1' &&
 		is "$(metric bytes_total flood)$(metric packets_total bulk)" '' && between "$(metric packets_total flood)" 100 200000 &&
 		between "$(metric bytes_total bulk)" 10000 20000000 && eventually 10 rates_are_shown || return
-	grep -oE '\brlctl_alarm_[a-z_]+' "$TOP/scripts/grafana.json" | sort -u >"$TMP/names" && [[ -s $TMP/names ]] || return
+	grep -ohE '\brlctl_alarm_[a-z_]+' "$TOP/scripts/grafana.json" "$TOP/scripts/alerts.yml" | sort -u >"$TMP/names" && [[ -s $TMP/names ]] || return
 	while read -r name; do
 		grep -q "^$name{" "$TMP/metrics" || _say "no samples of $name" || return
 	done <"$TMP/names"

@@ -66,7 +66,7 @@ def of_markdown(document, lines):
 
 def found(tree):
     """All of them."""
-    for pattern, read in ("*.md", of_markdown), ("docs/*.md", of_markdown), ("user/man/*.[58]", of_manual):
+    for pattern, read in ("*.md", of_markdown), ("docs/*.md", of_markdown), ("docs/runbooks/*.md", of_markdown), ("user/man/*.[58]", of_manual):
         for path in sorted(glob.glob(os.path.join(tree, pattern))):
             with open(path, encoding="utf-8") as f:
                 yield from read(os.path.basename(path), f.read().splitlines())

@@ -8,6 +8,7 @@ source "$(dirname "$0")/../lib.sh"
 
 DOCUMENTS=(README.md SECURITY.md CONTRIBUTING.md docs/architecture.md docs/glossary.md docs/guide.md docs/algorithms.md docs/hosting.md
 	docs/performance.md docs/bans.md docs/events.md docs/suggest.md)
+mapfile -t -O "${#DOCUMENTS[@]}" DOCUMENTS < <(cd "$TOP" && ls docs/runbooks/*.md)
 
 check() { python3 "$TOP/tests/unit/documents.py" "$TOP" "$@"; }
 
@@ -40,9 +41,24 @@ test_fragment_noticed() {
 	echo "# $word nobody knows." >"$TMP/fragment.sh" && is "$(fragments "$TMP")" "$TMP/fragment.sh:1:# $word nobody knows."
 }
 
+# Each alert leads to the page that has its name, and each page is led to. A package compresses what has 4096 bytes.
+test_runbooks() {
+	local page
+	sed -nE 's/^ *- alert: (.*)/\1/p' "$TOP/scripts/alerts.yml" | sed 's,.*,file:///usr/share/doc/rlctl/docs/runbooks/&.md,' >"$TMP/wanted" &&
+		between "$(wc -l <"$TMP/wanted")" 5 100 && diff "$TMP/wanted" <(sed -nE 's/^ *runbook_url: //p' "$TOP/scripts/alerts.yml") &&
+		is "$(find "$TOP/docs/runbooks" -type f -size +4095c)" '' || return
+	while read -r page; do
+		[[ -f $TOP/docs/runbooks/${page##*/} ]] || _say "no page ${page##*/}" || return
+	done <"$TMP/wanted"
+	for page in "$TOP"/docs/runbooks/*.md; do
+		grep -q "/${page##*/}$" "$TMP/wanted" || grep -qF "(${page##*/})" "$TOP"/docs/runbooks/*.md || _say "nothing leads to $page" || return
+	done
+}
+
 for document in "${DOCUMENTS[@]}"; do
 	t "$document" check "$TOP/$document"
 done
+t 'each alert has a page, and each page a way to it' test_runbooks
 t 'names are found' test_names_found
 # shellcheck disable=SC2016 # backquotes of Markdown
 {
