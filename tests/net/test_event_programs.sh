@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The programs for events that the package brings, run by `rlctl events --exec` and each with its real receiver: mail by
 # msmtp to an SMTP server, posts to an HTTP server, lines in a journald, and blackholes by exabgp at a BIRD upstream.
-# B is limited and has the senders, A is the network upstream. check: timeout 300, check: beside
+# B is limited and has the senders, A is the network upstream. check: timeout 400, check: beside
 source "$(dirname "$0")/../lib.sh"
 
 PROGRAMS=$TMP/events
@@ -38,8 +38,18 @@ bird_start() {
 	cat >"$TMP/bird.conf" <<-'END'
 		router id 10.77.0.1;
 		protocol device {}
-		protocol bgp four { local 10.77.0.1 as 65000; neighbor 10.77.0.2 as 65001; passive; ipv4 { import all; export none; }; }
-		protocol bgp six { local fd77::1 as 65000; neighbor fd77::2 as 65001; passive; ipv6 { import all; export none; }; }
+		flow4 table fl4;
+		flow6 table fl6;
+		protocol bgp four {
+			local 10.77.0.1 as 65000; neighbor 10.77.0.2 as 65001; passive;
+			ipv4 { import all; export none; };
+			flow4 { table fl4; import all; export none; };
+		}
+		protocol bgp six {
+			local fd77::1 as 65000; neighbor fd77::2 as 65001; passive;
+			ipv6 { import all; export none; };
+			flow6 { table fl6; import all; export none; };
+		}
 	END
 	bg in_ns A bird -f -c "$TMP/bird.conf" -s "$TMP/bird.ctl" -P "$TMP/bird.pid"
 }
@@ -47,8 +57,8 @@ bird_start() {
 # As its unit does.
 exabgp_start() {
 	cat >"$TMP/exabgp.conf" <<-'END'
-		neighbor 10.77.0.1 { router-id 10.77.0.2; local-address 10.77.0.2; local-as 65001; peer-as 65000; family { ipv4 unicast; } }
-		neighbor fd77::1 { router-id 10.77.0.2; local-address fd77::2; local-as 65001; peer-as 65000; family { ipv6 unicast; } }
+		neighbor 10.77.0.1 { router-id 10.77.0.2; local-address 10.77.0.2; local-as 65001; peer-as 65000; family { ipv4 unicast; ipv4 flow; } }
+		neighbor fd77::1 { router-id 10.77.0.2; local-address fd77::2; local-as 65001; peer-as 65000; family { ipv6 unicast; ipv6 flow; } }
 	END
 	in_b install -d -o exabgp -g exabgp -m 750 /run/exabgp && in_b setpriv --reuid exabgp --regid exabgp --clear-groups \
 		mkfifo /run/exabgp/exabgp.in /run/exabgp/exabgp.out || return
@@ -266,6 +276,74 @@ test_sync() {
 		is "$(announced)" 1 && rl B apply - -q <<<'rule any esp deny' && sync && eventually 10 blackholes ''
 }
 
+# ---- FlowSpec
+
+flow() { blackhole --flowspec 100000 "$@"; }
+# common MATCH SHARE [SPORT [SHARE]]: members of an event.
+common() { echo "\"patterns\":[{\"match\":\"udp dport 1\",\"share\":0.1},{\"match\":\"$1\",\"share\":$2}],\"common\":{\"sport\":[{\"value\":\"udp/${3:-1}\",\"share\":${4:-0.1}}]}"; }
+# flows WANTED: the routes that BIRD has, and their rates.
+flows() {
+	is "$({ birdc show route table fl4 all && birdc show route table fl6 all; } |
+		grep -oE '^flow[46] \{[^}]*|generic, 0x80060?[0-9a-f]*, 0x[0-9a-f]+' | sed 's/ *$//; s/generic, 0x8006.*, /rate /' | paste -sd' ')" "$1"
+}
+dns() { event alarm-on "\"alarm\":\"$1\",$(common 'udp dport 27015 length 64-95 ttl 64-79' 0.97 53 1)" "${2:-1}"; }
+
+# The same flood by two alarms, of which the last withdraws; another flood takes the place of the former.
+test_flow() {
+	BEGUN=$(date +%s)
+	dns a && flow && dns b 2 && flow && eventually 10 flows "$DNS" && event alarm-off '"alarm":"a"' 3 && flow && flows "$DNS" &&
+		event alarm-on "\"alarm\":\"b\",$(common 'tcp dport 80 flags syn' 0.6)" 4 && flow --flowspec 0 &&
+		eventually 10 flows 'flow4 { dst 10.77.0.7/32; proto 6; dport 80; tcp flags 0x2/0x2 && 0x0/0x1 && 0x0/0x4 && 0x0/0x8 && 0x0/0x10 && 0x0/0x20; rate 0x0' &&
+		event alarm-off '"alarm":"b"' 5 && flow && eventually 10 flows ''
+}
+DNS='flow4 { dst 10.77.0.7/32; proto 17; dport 27015; sport 53; length 64..95; rate 0x47c35000'
+
+test_flow_ipv6() {
+	event alarm-on "\"alarm\":\"v6\",$(common 'icmp6 length 64-95' 1)" && flow --allow fd77::/64 --victim v6=fd77::7/128 &&
+		eventually 10 flows 'flow6 { dst fd77::7/128; next header 58; length 64..95; rate 0x47c35000' && give exabgp exabgp --flowspec 1 --clear &&
+		eventually 10 flows ''
+}
+
+# An end that overtook its begin holds; nothing in common, too few, or known sources: nothing is announced.
+test_flow_never() {
+	BEGUN=$(date +%s)
+	event alarm-off '"alarm":"a"' 2 && flow && dns a 1 && flow && event alarm-on '"alarm":"b"' && has 'no pattern has half' expect_status 1 flow &&
+		event alarm-on "\"alarm\":\"b\",$(common 'udp dport 9' 0.4)" && has 'no pattern has half' expect_status 1 flow &&
+		event alarm-on '"alarm":"b","patterns":[{"match":"udp dport 9","share":0.9,"known":0.3}]' && expect_status 1 flow &&
+		event ban-begin '"rule":"any limit 1/second per dest over ban 1h","key":"10.77.0.1"' && flow && flows '' &&
+		event alarm-on '"alarm":"b","patterns":7' && has 'no event of rlctl' expect_status 1 flow && has 'write bytes' expect_status 2 flow --flowspec x
+}
+
+# An alarm that is on is announced again, one that is over withdrawn; also from a state that was cut.
+test_flow_sync() {
+	rl B apply - -q <<<'rule any esp deny' && give exabgp exabgp --flowspec 1 --clear && dns a 9 && sed -i 's/eth0/veth-B/' "$TMP/event" && flow && eventually 10 flows "$DNS" &&
+		rl B status -j >"$TMP/event" && flow --sync && eventually 10 flows '' && dns a 10 && flow && eventually 10 flows "$DNS" &&
+		in_b sh -c 'head -c 150 /run/exabgp/rlctl-flowspec.json >/run/exabgp/cut && cat /run/exabgp/cut >/run/exabgp/rlctl-flowspec.json' &&
+		has 'cannot be read' give exabgp exabgp --flowspec 1 --clear && eventually 10 flows ''
+}
+
+# exabgp refuses, or does not answer: nothing is kept.
+test_not_acknowledged() {
+	event alarm-on '"alarm":"a"' 20 && has 'exabgp refuses: announce route 10.77.0.7/32' expect_status 1 blackhole --next-hop nonsense &&
+		in_b mkfifo -m 666 "$TMP/deaf.in" "$TMP/deaf.out" && exec 9<>"$TMP/deaf.in" || return
+	has 'exabgp has not acknowledged within 5 s' expect_status 1 blackhole --pipe "$TMP/deaf.in" --state /run/exabgp/deaf.json &&
+		blackhole --pipe "$TMP/deaf.in" --state /run/exabgp/deaf.json --no-ack && is "$(announced)" 0 && blackholes ''
+	local status=$?
+	exec 9>&-
+	return "$status"
+}
+
+# The flood itself, from the alarm on to its end.
+test_flow_real() {
+	follow exabgp --user exabgp -- --allow 10.77.0.0/24 --victim d=10.77.0.9 --flowspec 100000
+	echo 'alarm d when udp dport 27015 over 300/second for 300ms until under 100/second for 1s' | rl B apply - -q --yes &&
+		eventually 20 flooded && eventually 20 flows ''
+}
+flooded() {
+	flood A --seconds 2 --rate 2000 --dport 27015 --src 198.18.0.0/16
+	flows 'flow4 { dst 10.77.0.9/32; proto 17; dport 27015; sport 40000; length 32..63; rate 0x47c35000'
+}
+
 veth_pair A B && holder_start || exit 1
 t 'an SMTP and an HTTP server' receivers_start
 t 'a journald' journald_start
@@ -288,3 +366,9 @@ t 'exabgp: withdrawn all the same' test_withdrawn
 t 'exabgp: a state that was cut' test_cut
 t 'exabgp: a full pipe' test_full_pipe
 t 'exabgp: alarms whose changes were not told' test_sync
+t 'exabgp: FlowSpec' test_flow
+t 'exabgp: FlowSpec of IPv6' test_flow_ipv6
+t 'exabgp: FlowSpec, never announced' test_flow_never
+t 'exabgp: FlowSpec, alarms whose changes were not told' test_flow_sync
+t 'exabgp: no acknowledgement' test_not_acknowledged
+t 'exabgp: FlowSpec of a flood' test_flow_real
