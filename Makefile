@@ -315,7 +315,7 @@ install: all
 	for file in $(DATA); do sed 's,/usr/share/doc/rlctl,$(DOCDIR),' scripts/$$file | \
 		install -D -m 644 /dev/stdin $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 	for file in $(POLICIES); do install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
-	for file in $(PROGRAMS); do sed '1s,/usr/bin/env python3,/usr/bin/python3,' $$file | \
+	for file in $(PROGRAMS); do sed -e '1s,/usr/bin/env python3,/usr/bin/python3,' -e 's,/usr/share/doc/rlctl,$(DOCDIR),' $$file | \
 		install -D -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$${file#scripts/} || exit 1; done
 	ln -sfnr $(DESTDIR)$(DATADIR)/policies $(DESTDIR)$(DOCDIR)/policies
 	for file in import tenants; do sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/$$file | \

@@ -189,6 +189,26 @@ test_webhook_secret() {
 }
 curl_words() { tr '\0' ' ' <"/proc/$(pgrep -P "$BG_PID")/cmdline"; }
 
+# alerts FILTER: of the alert that was posted last, what an event makes of --victim.
+alerts() { last web.jsonl ".body | fromjson | $1"; }
+notify() { give nobody alertmanager --victim udp_flood=203.0.113.7 "$@" -- http://127.0.0.1:8080/alert; }
+test_alertmanager() {
+	local firing
+	event alarm-on '"alarm":"udp_flood","rate":{"packets":12345}' && notify && is "$(last web.jsonl .path)" /alert &&
+		alerts '.version == "4" and .status == "firing" and (.alerts | length) == 1 and .alerts[0].endsAt == "0001-01-01T00:00:00Z"' &&
+		is "$(alerts '.alerts[0] | "\(.labels.victim_ip) \(.labels.vector) \(.labels.severity) \(.annotations.pps) \(.annotations.bps)"')" \
+			'203.0.113.7 udp_flood warning 12345 null' && firing=$(alerts '.alerts[0].fingerprint') &&
+		event alarm-off '"alarm":"udp_flood","rate":{"packets":1}' 5 && notify &&
+		alerts ".status == \"resolved\" and .alerts[0].endsAt == \"$(json .time <"$TMP/event")\" and .alerts[0].fingerprint == \"$firing\"" &&
+		event alarm-on '"alarm":"line","rate":{"bytes":1000}' && notify --severity critical &&
+		is "$(alerts '.alerts[0] | "\(.labels.victim_ip) \(.labels.vector) \(.labels.severity) \(.annotations.bps)"')" 'null unknown critical 8000' &&
+		event ban-begin '"rule":"any limit 1/second per dest over ban 1h","key":"203.0.113.9"' && notify &&
+		is "$(alerts '.alerts[0].labels | "\(.alertname) \(.victim_ip)"')" 'RlctlBan 203.0.113.9' &&
+		event ban-begin '"rule":"any limit 1/second over ban 1h","key":"198.51.100.9"' && notify && is "$(alerts '.alerts[0].labels.victim_ip')" null &&
+		firing=$(count web.jsonl) && event apply && notify && is "$(count web.jsonl)" "$firing" && event lost && sed -i 's/,"text.*//; s/lost/alarm-on/' "$TMP/event" &&
+		has 'no event of rlctl' expect_status 1 notify && event alarm-on '"alarm":"a"' && expect_status 22 give nobody alertmanager -- http://127.0.0.1:8080/refuse
+}
+
 # blackhole ARG…: the victims of the alarms a and b.
 blackhole() { give exabgp exabgp --allow 10.77.0.0/24 --victim a=10.77.0.7 --victim b=10.77.0.7 --victim c=10.77.0.9 "$@"; }
 
@@ -360,6 +380,7 @@ t 'wrong words' test_refused
 t 'mail: errors' test_mail_refused
 t 'webhook: errors' test_webhook_refused
 t 'webhook: secrets' test_webhook_secret
+t 'alertmanager' test_alertmanager
 t 'exabgp: alarms' test_alarms
 t 'exabgp: never announced' test_never
 t 'exabgp: withdrawn all the same' test_withdrawn

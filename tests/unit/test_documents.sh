@@ -29,7 +29,7 @@ test_names_found() {
 # fragments FILE…: lines with such a sentence. Data, what fuzzers read and license texts are left out.
 fragments() {
 	grep -rnE '(^|[.:] |// |/\*\*? |# |^\s*\* |"""|^- |> )(Of|What|Who) ' --include='*.'{c,h,md,sh,py,js,lua,5,8,policy} \
-		--include={Makefile,NEWS,matrix,rules,rlctl-crowdsec,rlctl-fastnetmon,rlctl-overload,rlctl-flowspec,tenants,import,mail,webhook,journal,exabgp,'*.service','*.spec'} \
+		--include={Makefile,NEWS,matrix,rules,rlctl-crowdsec,rlctl-fastnetmon,rlctl-overload,rlctl-flowspec,tenants,import,mail,webhook,alertmanager,journal,exabgp,'*.service','*.spec'} \
 		--exclude-dir={build,corpus,.git} "$@"
 }
 
