@@ -110,6 +110,7 @@ crowdsec           test   crowdsec          -
 exabgp             test   exabgp            -
 fastnetmon         test   fastnetmon        -
 gobgpd             test   gobgpd            -
+vtysh              test   frr               -
 bird               test   bird2             bird
 msmtp              test   msmtp             msmtp
 aiosmtpd/__init__.py test python3-aiosmtpd  python3-aiosmtpd
@@ -272,7 +273,7 @@ install_debian() {
 		mkdir -p "${online%/*}" && echo '# none: not registered' >"$online" || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server bird exabgp; do
+	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server bird exabgp frr; do
 		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/; s/^bird$/bird2/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
 	# They have a unit alone.

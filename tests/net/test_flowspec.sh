@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rlctl-flowspec with the real exabgp, and the real gobgp: what a peer announces, changes and withdraws is what packets
+# rlctl-flowspec with the real exabgp, gobgp and FRR: what a peer announces, changes and withdraws is what packets
 # meet, also where a peer or a program dies, and rules of others stay. The conversion has rows of its own in
-# tests/unit/flowspec_rows.py. check: alone check: timeout 300
+# tests/unit/flowspec_rows.py. check: alone check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 
 FLOWSPEC=$TOP/scripts/rlctl-flowspec
@@ -205,6 +205,7 @@ gobgp_start() {
 		afi-safi-name = "ipv6-flowspec"
 	END
 	bg in_ns B gobgpd -f "$TMP/gobgpd.conf" --api-hosts 127.0.0.1:50051 --pprof-disable
+	GOBGPD=$BG_PID
 	eventually 5 in_ns B gobgp neighbor || return
 	# shellcheck disable=SC2016 # for the inner shell
 	bg in_ns B sh -c 'gobgp -j monitor global rib -a ipv4-flowspec --current | "$@" 2>>"$0"' "$TMP/said" /usr/bin/python3 "$FLOWSPEC" \
@@ -219,6 +220,47 @@ test_gobgp() {
 		meets 0 100 --proto tcp-syn-ack && withdraw 'destination 203.0.113.3/32' discard && withdraw "$HOST" discard &&
 		soon 'tcp dst 203.0.113.7 flags syn,ack/fin,syn,ack length 40-60 deny' 'tcp dst 203.0.113.7 flags syn,ack/fin,syn,ack length 100 deny' &&
 		stop "$PEER" && soon && meets 100 0
+}
+
+# ---- FRR in B
+
+frr_start() { # OPTION…
+	install -d -o frr -g frr "$TMP/frr" && chmod 711 "$TMP" && cat >"$TMP/frr/bgpd.conf" <<-'END' || return
+		router bgp 65002
+		 bgp router-id 10.77.0.2
+		 no bgp ebgp-requires-policy
+		 no bgp default ipv4-unicast
+		 neighbor 10.77.0.1 remote-as 65001
+		 neighbor 10.77.0.1 passive
+		 address-family ipv4 flowspec
+		  neighbor 10.77.0.1 activate
+		 exit-address-family
+		 address-family ipv6 flowspec
+		  neighbor 10.77.0.1 activate
+		 exit-address-family
+	END
+	bg in_ns B /usr/lib/frr/bgpd --no_zebra -P 0 --vty_socket "$TMP/frr" -i "$TMP/frr/pid" -f "$TMP/frr/bgpd.conf" --log "file:$TMP/frr/log"
+	BGPD=$BG_PID
+	eventually 5 frr_shows || return
+	# shellcheck disable=SC2016 # for the inner shell
+	bg in_ns B sh -c 'while vtysh -E --vty_socket "$0" -c "show bgp ipv4 flowspec detail" -c "show bgp ipv6 flowspec detail"; do sleep 0.3; done |
+		"$@" 2>>"$0/said"' "$TMP/frr" /usr/bin/python3 "$FLOWSPEC" --from frr --allow 203.0.113.0/24 --allow 2001:db8::/32 --rlctl "$TMP/rlctl" "$@"
+}
+frr_shows() { vtysh --vty_socket "$TMP/frr" -c 'show bgp ipv4 flowspec detail'; }
+
+# Its print loses what joins two values, and the meaning of traffic-action: such a route is refused. A bgpd that dies shows
+# nothing any more, and the rules end.
+test_frr() {
+	stop "$GOBGPD" && rl B rule flush -q && frr_start --lifetime 8s && peer_start && announce "$HOST" discard && soon 'dst 203.0.113.7 deny' && meets 0 100 &&
+		announce "$HOST" 'rate-limit 100000' && announce 'destination 203.0.113.8/32; protocol =udp; destination-port [ >=1000&<=2000 =53 ]' discard &&
+		announce 'destination 2001:db8::7/128/0; next-header =udp' discard && announce "$HOST; tcp-flags [ =syn+ack&!fin ]" discard &&
+		soon 'dst 203.0.113.7 limit 100kbyte/second burst 10kbyte' 'udp dport 53,1000-2000 dst 203.0.113.8 deny' 'udp dst 2001:db8::7 deny' \
+			'tcp dst 203.0.113.7 flags syn,ack/fin,syn,ack deny' && meets 0 100 --dst 203.0.113.8 --dport 1500 &&
+		announce 'destination 203.0.113.9/32' 'action sample-terminal; rate-limit 5000' &&
+		eventually 5 grep -F 'Destination Address 203.0.113.9/32 is refused: its "FS:action' "$TMP/frr/said" &&
+		withdraw "$HOST; tcp-flags [ =syn+ack&!fin ]" discard && withdraw "$HOST" 'rate-limit 100000' &&
+		soon 'udp dport 53,1000-2000 dst 203.0.113.8 deny' 'udp dst 2001:db8::7 deny' && stop "$BGPD" && eventually 12 in_force &&
+		meets 100 0 --dst 203.0.113.8 --dport 1500
 }
 
 # ---- usage
@@ -241,6 +283,7 @@ t 'the peer dies' test_peer_dies
 t 'exabgp dies' test_lifetime
 t 'more routes than --max' test_max
 t 'gobgp' test_gobgp
+t 'FRR' test_frr
 t 'usage: no --allow' test_usage 'required: --allow'
 t 'usage: everybody' test_usage 'is everybody' --allow 0.0.0.0/0
 t 'usage: host bits' test_usage 'has host bits set' --allow 203.0.113.7/24

@@ -50,6 +50,17 @@ def gobgp(*components, rate=0, peer="10.0.0.1", **rest):
                         "attrs": [{"type": 1, "value": 0}, {"type": 16, "value": [{"type": 128, "subtype": 6, "rate": rate}]}], **rest}])
 
 
+FRR, RATE0 = "Destination Address 203.0.113.7/32", "FS:rate 0.000000"
+
+
+def frr(*entries, family=4):
+    """The print of vtysh for these, by their lines."""
+    found = [f"vm# show bgp ipv{family} flowspec detail"]
+    for entry in entries:
+        found += ["BGP flowspec entry: (flags 0x418)", *(f"\t{text} " for text in entry), "\treceived for 00:00:01", "\tnot installed in PBR"]
+    return [*found, *(["", f"Displayed  {len(entries)} flowspec entries"] if entries else ["No BGP prefixes displayed, 0 exist"])]
+
+
 DOWN = line({"state": "down", "reason": "x"}, type="state")
 UP = line({"state": "up"}, type="state")
 EOR = line({"message": {"eor": {"afi": "ipv4", "safi": "flow"}}}, type="update")
@@ -165,6 +176,26 @@ ROWS = (
     ("a name with a newline", [announce(DST, {"x\nrule any deny": ["=1"]}, text="a\nb"), OTHER], STAYS, "a\\nb is refused"),
     ("other families", [announce({"nlri": "10.0.0.0/8"}, family="ipv4 unicast"), announce(DST)], DROP, None),
     ("many errors", ["x"] * 1000 + [announce(DST)], DROP, None),
+    # FRR
+    ("frr: drop", frr([FRR, RATE0]), DROP, None),
+    ("frr: rate", frr([FRR, "FS:rate 1000.000000"]), LIMIT, None),
+    ("frr: components", frr([FRR, "IP Protocol = 17", "Destination Port = 53 , >= 1000 , <= 2000", "Packet Length > 99", "DSCP field = 46", RATE0]),
+     "udp dport 53,1000-2000 dst 203.0.113.7 length 100-65535 dscp ef deny", None),
+    ("frr: flags", frr([FRR, "TCP Flags = 18,&∋ ! 1", RATE0]), "tcp dst 203.0.113.7 flags syn,ack/fin,syn,ack deny", None),
+    ("frr: fragments", frr([FRR, "Packet Fragment ∋ 2", RATE0]), 'dst 203.0.113.7 filter "ip[6:2] & 0x1fff != 0" deny', None),
+    ("frr: IPv6", frr(["Destination Address 2001:db8::7/128/off 0", "IP Protocol = 17", RATE0], family=6), "udp dst 2001:db8::7 deny", None),
+    ("frr: an offset", frr(["Destination Address 2001:db8::7/128/off 8", RATE0], family=6), "", "its Destination Address is no prefix, or has an offset"),
+    ("frr: changed", frr([FRR, RATE0]) + frr([FRR, "FS:rate 1000.000000"]), LIMIT, None),
+    ("frr: gone", frr([FRR, RATE0], ["Destination Address 203.0.113.99/32", RATE0]) + frr(["Destination Address 203.0.113.99/32", RATE0]), STAYS, None),
+    ("frr: none", frr([FRR, RATE0]) + frr(), "", None),
+    ("frr: cut short", frr([FRR, RATE0]) + frr()[:1], DROP, None),
+    ("frr: the other family stays", frr([FRR, RATE0]) + frr(family=6), DROP, None),
+    ("frr: and, or or", frr([FRR, "Port > 90 , > 95", RATE0]), "", 'its Port may mean "and" or "or": FRR does not say which'),
+    ("frr: another sign", frr([FRR, "Port ? 90", RATE0]), "", "Port ? 90 is refused"),
+    ("frr: redirection", frr([FRR, "FS:redirect VRF RT:65001:7"]), "", 'its "FS:redirect VRF RT:65001:7" is no component'),
+    ("frr: traffic-action", frr([FRR, "FS:rate 5000.000000 FS:action eval stops"]), "", 'its "FS:action eval stops" is no component'),
+    ("frr: other words", frr([FRR, "Flow Label = 7", RATE0]), "", 'its "Flow Label = 7" is no component'),
+    ("frr: odd", ["x", "Destination Address", "Displayed  7 flowspec entries", *frr(["Destination Address x/9", RATE0], [], [FRR, RATE0])], DROP, "is refused"),
     # gobgp
     ("gobgp: drop", [gobgp()], DROP, None),
     ("gobgp: rate", [gobgp(rate=1000)], LIMIT, None),
@@ -210,7 +241,7 @@ def report(good, name, text):
 
 def row(command, name, lines, wanted, said):
     text = "\n".join(lines).encode(errors="surrogateescape") + b"\n"
-    words = ["--from", "gobgp"] if name.startswith("gobgp") else []
+    words = ["--from", name.split(":")[0]] if name.startswith(("gobgp:", "frr:")) else []
     done = subprocess.run([sys.executable, os.path.join(SCRIPTS, "rlctl-flowspec"), "--rlctl", command, "--allow", "203.0.113.0/24",
                            "--allow", "2001:db8::/32", "--max", "5", *words], input=text, capture_output=True, check=False, timeout=60)
     with open(command + ".added", encoding="utf-8") as file:
