@@ -27,8 +27,14 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap libmnl libmaxminddb \
-	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl)
+# For small systems, MINIMAL=1 leaves out each file that includes one of these, and takes NAME_minimal.c, which says so
+# where it is called, in.
+LEFT_OUT   := hiredis|openssl|curses|microhttpd|maxminddb
+MINIMAL_ON := $(filter-out 0,$(MINIMAL))
+unwanted    = $(if $(MINIMAL_ON),$(shell echo '$(1)' | tr ' ' '\n' | grep -E '$(LEFT_OUT)'))
+wanted      = $(filter-out $(call unwanted,$(1)),$(1))
+PACKAGES   := $(call wanted,libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap libmnl libmaxminddb \
+	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl))
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
@@ -44,11 +50,11 @@ below_kernel  := $(below_compile) kernel
 below_fleet   := $(below_kernel) fleet
 below_watch   := $(below_kernel) watch
 below_cli     := $(LAYERS)
-LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl -lmaxminddb) \
+LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),$(call wanted,-lxdp -lbpf -ljson-c -lpcap \
+	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl -lmaxminddb)) \
 	    -lelf -lm -lz -pthread
 # Loaded by the verbs that call them (user/base/lazy.h); tests are linked with them.
-LAZY     := pcap microhttpd
+LAZY     := $(call wanted,pcap microhttpd)
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 USER_CFLAGS  := $(USER_FLAGS) $(HARDEN) $(CFLAGS)
@@ -64,6 +70,7 @@ programs  = $(patsubst %.c,build/%,$(wildcard tests/$(1)/test_*.c))
 
 BENCH_C   := $(filter-out %.bpf.c,$(wildcard tests/bench/*.c))
 COMMAND_C := $(wildcard user/*/*.c user/*/*/*.c)
+COMMAND_C := $(filter-out $(if $(MINIMAL_ON),$(shell grep -lE '#include [<"].*($(LEFT_OUT))' $(COMMAND_C)),%_minimal.c),$(COMMAND_C))
 COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
@@ -214,12 +221,12 @@ $(PAGES:=.h): %.h: %
 build/.deps: THINGS = --build
 build/.deps-tests: THINGS = cmocka.h libclang_rt.fuzzer.a
 build/.deps build/.deps-tests: scripts/deps.sh
-	@missing=$$(scripts/deps.sh --missing $(THINGS)) || \
+	@missing=$$(scripts/deps.sh --missing $(THINGS) $(if $(MINIMAL_ON),| grep -vE '^[^ ]*($(LEFT_OUT))')); [ -z "$$missing" ] || \
 		{ echo "$$missing" | sed 's/^/make: /' >&2; exit 1; }
 	@mkdir -p $(@D) && touch $@
 
 # Other flags or another version rebuild what they reach.
-build/.flags: NOW = $(LAYERS) $(CC) $(filter-out -Werror,$(USER_CFLAGS)) $(CLANG)
+build/.flags: NOW = $(MINIMAL_ON) $(LAYERS) $(CC) $(filter-out -Werror,$(USER_CFLAGS)) $(CLANG)
 build/.flags-bpf: NOW = $(CLANG) $(filter-out -Werror,$(BPF_CFLAGS)) $(BPF_STRIP)
 build/.version: NOW = $(VERSION)
 build/.flags build/.flags-bpf build/.version: FORCE | build/.deps
@@ -359,6 +366,6 @@ help:
 	@echo 'make bench-fleet-keys  what a fleet costs its Redis'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
-	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='
+	@echo 'Variables: V=1 WERROR=1 MINIMAL=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='
 
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -29,6 +29,9 @@ struct message_sink {
 /* The sink must stay valid; NULL removes it. Returns the former one. */
 const struct message_sink *message_sink_set(const struct message_sink *sink);
 
+/* Begins the error of what a small build leaves out: see LEFT_OUT in the Makefile. */
+#define MINIMAL_LACKS(library) "this rlctl was built with MINIMAL=1, without " library ": "
+
 /* An error, one line without newline. Returns -1, for `return fail(...)`. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/message.h"
 #include "base/signals.h"
 #include "base/units.h"

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/units.h"
 #include "fleet/fleet.h"
 #include "fleet/link.h"

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/clock.h"
 #include "base/units.h"
 

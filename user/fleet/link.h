@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <hiredis/hiredis.h>
+struct redisContext;
+struct redisReply;
 
 #include "fleet/url.h"
 
@@ -26,10 +27,10 @@ extern const char *const fleet_scripts[SCRIPT_COUNT];
 
 #define LINK_SHA_MAX 41
 struct fleet_link {
-	redisContext *redis;  /* NULL: not connected */
-	uint64_t timeout_ns;  /* of link_answer, for the whole answer */
-	unsigned int pending; /* calls without an answer yet */
-	bool cluster;         /* redirections are answers */
+	struct redisContext *redis; /* NULL: not connected */
+	uint64_t timeout_ns;        /* of link_answer, for the whole answer */
+	unsigned int pending;       /* calls without an answer yet */
+	bool cluster;               /* redirections are answers */
 	struct fleet_host host;
 	char sha[SCRIPT_COUNT][LINK_SHA_MAX];
 	char server[FLEET_TEXT_MAX]; /* HOST:PORT or a path */
@@ -53,10 +54,10 @@ int link_asking(struct fleet_link *link);
 
 /* The next answer, an array or, of a cluster, an error; the caller frees it. NULL with the error:
  * close the link then. */
-redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);
+struct redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);
 
 /* Element i of an array, clamped to the range; `least` if it is not a number. */
-int64_t reply_number(const redisReply *reply, size_t i, int64_t least, int64_t most);
+int64_t reply_number(const struct redisReply *reply, size_t i, int64_t least, int64_t most);
 
 /* ---- cluster.c: the nodes that a fleet's shards are on
  *
@@ -88,7 +89,7 @@ int cluster_call(struct fleet_cluster *c, int shard, enum fleet_script script, i
 
 /* The answer to a call of that shard and node. 0; 1 with the reason: call again, as it was sent to
  * another node or its slot is on the way; -1 with the error: close all. */
-int cluster_answer(struct fleet_cluster *c, int shard, int node, redisReply **out,
+int cluster_answer(struct fleet_cluster *c, int shard, int node, struct redisReply **out,
 		   char error[LINK_ERROR_MAX]);
 
 /* Errors of both files. -1. */
@@ -97,8 +98,8 @@ int link_error(char error[LINK_ERROR_MAX], const char *format, ...)
 
 /* ---- tls.c: TLS to Redis, if built with hiredis_ssl and OpenSSL */
 
-/* False: rediss:// is an error, with the text FLEET_TLS_NONE. */
-bool fleet_tls_is_supported(void);
+/* NULL, or why this build cannot connect to it, and what to do. */
+const char *fleet_lacks(const struct fleet_url *url);
 
 #define FLEET_TLS_NONE                                                                          \
 	"this rlctl was built with a hiredis without TLS: use redis:// through a tunnel, such " \
@@ -107,7 +108,7 @@ bool fleet_tls_is_supported(void);
 /* Starts TLS on a new connection that does not block, until end_ns at most. The server's
  * certificate must be for the host, and signed by an authority that this machine trusts (or of
  * SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error, valid as long as the connection. */
-const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns);
+const char *fleet_tls_begin(struct redisContext *redis, const char *host, uint64_t end_ns);
 
 /* ---- wait.c: waiting for a socket */
 

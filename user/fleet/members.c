@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/message.h"
 #include "base/units.h"
 

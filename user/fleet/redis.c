@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <hiredis/hiredis.h>
+
 #include "base/clock.h"
 #include "base/units.h"
 #include "fleet/url.h"

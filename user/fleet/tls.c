@@ -13,9 +13,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-bool fleet_tls_is_supported(void)
+const char *fleet_lacks(const struct fleet_url *url)
 {
-	return true;
+	(void)url;
+	return NULL;
 }
 
 /* The certificate must be for this name or address. */
@@ -85,12 +86,12 @@ const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_
 
 #else
 
-bool fleet_tls_is_supported(void)
+const char *fleet_lacks(const struct fleet_url *url)
 {
-	return false;
+	return fleet_url_is_tls(url) ? FLEET_TLS_NONE : NULL;
 }
 
-const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns)
+const char *fleet_tls_begin(struct redisContext *redis, const char *host, uint64_t end_ns)
 {
 	(void)redis;
 	(void)host;

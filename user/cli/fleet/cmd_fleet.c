@@ -74,9 +74,8 @@ static int url_get(const struct command *command, struct fleet_url *out)
 			     sizeof(out->password) - 1);
 	if (password)
 		snprintf(out->password, sizeof(out->password), "%s", password);
-	if (fleet_url_is_tls(out) && !fleet_tls_is_supported())
-		return wrong("--redis: " FLEET_TLS_NONE);
-	return 0;
+	wrong_with = fleet_lacks(out);
+	return wrong_with ? wrong("--redis: %s", wrong_with) : 0;
 }
 
 static bool is_name(const char *name)
