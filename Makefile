@@ -92,7 +92,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-shares bench-challenge bench-fleet bench-fleet-keys install uninstall deb rpm clean help FORCE
+.PHONY: all static tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-shares bench-challenge bench-fleet bench-fleet-keys install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) sane fuzzers build/rlctl.sane
@@ -103,6 +103,15 @@ benches: $(BENCHES)
 build/rlctl: build/user/cli/main.o $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(filter-out $(LAZY:%=-l%),$(LIBS)) -ldl
+
+# One file for machines that lack the libraries: it needs their libc alone, and for what is loaded its library as ever.
+static: build/static/rlctl
+STATIC_LIBS = $(filter-out -lm -ldl -lpthread -pthread,$(shell $(PKG_CONFIG) --static --libs \
+	      $(filter-out $(LAZY:%=lib%),$(PACKAGES)) libelf zlib))
+build/static/rlctl: build/user/cli/main.o $(ARCHIVES) scripts/static.sh
+	$(call say,LD,$@)
+	$(Q)scripts/static.sh $(CC) $(@D)
+	$(Q)$(CC) $(USER_LDFLAGS) -s -o $@ $(filter-out %.sh,$^) -L$(@D) -Wl,-Bstatic $(STATIC_LIBS) -Wl,-Bdynamic -lm -ldl -pthread
 
 # Their names for the dynamic linker: what is linked with one library needs just that. Packages find what rlctl
 # depends on in build/lazy, which is linked with all of them.
@@ -347,6 +356,7 @@ clean:
 
 help:
 	@echo 'make            build/rlctl'
+	@echo 'make static     build/static/rlctl, which needs no library but libc'
 	@echo 'make tests      the test programs      make benches   the bench tools'
 	@echo 'make check      build, lint and run all tests (as root); see scripts/check.sh'
 	@echo 'make quick      what to run while editing: a short part of the check'

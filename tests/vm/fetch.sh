@@ -5,8 +5,9 @@
 # is asked once a day, and if it does not answer, the cached kernel is used.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/archive.sh"
 
-KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 IMAGE=linux-image-cloud-amd64 # depends on the newest one
 FRESH_MINUTES=1440
 
@@ -34,50 +35,6 @@ cache_folder() {
 	fi
 }
 
-# ---- apt, in a root of its own
-
-# archive NAME: the first of the system's sources that is an archive of that name (debian, or
-# debian-security), which may be a snapshot of it.
-archive() {
-	# shellcheck disable=SC2016 # apt expands these
-	apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null |
-		awk -v name="$1" '$2 == "main" && $1 ~ "/" name "(/[0-9TZ]+)?/?$" && !found { print $1; found = 1 }'
-}
-
-sources() {
-	local main security signed="arch=amd64 signed-by=$KEYRING"
-	main=$(archive debian)
-	security=$(archive debian-security)
-	if [[ -z $main ]]; then
-		main=http://deb.debian.org/debian
-		say "apt here names no archive of Debian: taking $main"
-	fi
-	echo "deb [$signed] $main $SUITE main"
-	[[ $SUITE == sid || -z $security ]] || echo "deb [$signed] $security $SUITE-security main"
-}
-
-# The system's ways to reach its mirror, and none of its sources, packages and hooks.
-configuration() { # ROOT
-	cat <<-END
-	Dir "$1";
-	Dir::State::status "$1/status";
-	Dir::Etc::netrc "/etc/apt/auth.conf";
-	Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
-	APT::Architecture "amd64";
-	END
-	apt-config dump Acquire | grep -v '^Acquire::IndexTargets'
-	echo 'Acquire::http::Timeout "20"; Acquire::https::Timeout "20";'
-}
-
-apt_new() { # ROOT
-	mkdir -p "$1"/etc/apt/{apt.conf.d,preferences.d,sources.list.d,trusted.gpg.d} \
-		"$1"/var/lib/apt/lists/partial "$1"/var/cache/apt/archives/partial
-	touch "$1/status"
-	configuration "$1" >"$1/apt.conf"
-	sources >"$1/etc/apt/sources.list"
-	export APT_CONFIG=$1/apt.conf
-}
-
 # The packages that hold the files: one, or several that the image depends on.
 packages() {
 	apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
@@ -85,11 +42,8 @@ packages() {
 		grep -E '^linux-(image|binary|modules|base)-[0-9].*-cloud-amd64$' | sort -u
 }
 
-# complain LOG: why apt failed, in its own words.
-complain() { grep -E '^(E|W|Err)' "$1" | head -n 5 | sed "s/^/fetch.sh: $SUITE: apt: /" >&2; }
-
 update() { # FOLDER
-	apt_new "$1/apt"
+	apt_new "$1/apt" "$SUITE"
 	apt-get update --error-on=any >"$1/log" 2>&1 || { complain "$1/log" && return 1; }
 	packages >"$1/packages" || { say "has no $IMAGE" && return 1; }
 	xargs apt-cache show --no-all-versions <"$1/packages" | grep ^Filename: >"$1/files"

@@ -13,6 +13,8 @@ int lazy_load(const struct lazy_library *library)
 	if (library->calls[0])
 		return 0;
 	handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+	if (!handle && library->other)
+		handle = dlopen(library->other, RTLD_NOW | RTLD_LOCAL);
 	/* The first one last: it says that all are there. */
 	for (size_t i = library->count; handle && i-- > 0;) {
 		void *call = dlsym(handle, library->names[i]);

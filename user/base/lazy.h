@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 struct lazy_library {
-	const char *file; /* as the dynamic linker names it: lazy_files.h */
+	const char *file;  /* as the dynamic linker names it: lazy_files.h */
+	const char *other; /* NULL, or its name on distributions that call it otherwise */
 	const char *const *names;
 	size_t count;
 	void **calls; /* one for each name */

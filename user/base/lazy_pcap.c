@@ -9,7 +9,9 @@ struct pcap_calls pcap_calls;
 int pcap_load(void)
 {
 	static const char *const names[] = {PCAP_CALLS(LAZY_NAME)};
+	/* Debian's name for it, and that of others: one command may run on both (`make static`). */
 	const struct lazy_library library = {.file = LAZY_PCAP,
+					     .other = "libpcap.so.1",
 					     .names = names,
 					     .count = sizeof(names) / sizeof(names[0]),
 					     .calls = (void **)&pcap_calls};
