@@ -58,6 +58,15 @@ test_runbooks() {
 for document in "${DOCUMENTS[@]}"; do
 	t "$document" check "$TOP/$document"
 done
+# README, doctor and the guests of tests/vm.
+test_oldest() {
+	local oldest
+	oldest=$(sed -n 's/^#define KERNEL_OLDEST *"\(.*\)".*/\1/p' "$TOP/user/kernel/attach/unsupported.h") &&
+		is "$(sed -n 's/^kernel \([0-9.]*\) .*/\1/p' "$TOP/tests/vm/matrix" | sort -V | head -n 1)" "$oldest" &&
+		grep -qF "| kernels | Linux $oldest or newer;" "$TOP/README.md"
+}
+
+t 'all name the same oldest kernel' test_oldest
 t 'each alert has a page, and each page a way to it' test_runbooks
 t 'names are found' test_names_found
 # shellcheck disable=SC2016 # backquotes of Markdown

@@ -115,6 +115,33 @@ static const struct words_row {
 	 "the policy uses `filter`, but the Linux 6.12.1 verifier rejected the program as too "
 	 "complex: it takes each filter alone: use fewer or shorter ones, first of all instead of "
 	 "\"len > 7\", and please report this with the output of -v"},
+	{"words: what Enterprise Linux has not taken yet",
+	 {.stage = LOAD_STAGE_MAPS,
+	  .error = -EINVAL,
+	  .release = "5.14.0-70.13.1.el9_0.x86_64",
+	  .missing = {{"helper", "xdp_load_bytes"}},
+	  .count = 1},
+	 "Linux 5.14.0-70.13.1.el9_0.x86_64 has no helper xdp_load_bytes (since Linux 5.18): "
+	 "--hook ingress does not need it, or use the distribution's newest kernel (`dnf upgrade "
+	 "kernel`)"},
+	{"words: what Enterprise Linux 8 lacks",
+	 {.stage = LOAD_STAGE_MAPS,
+	  .error = -EINVAL,
+	  .release = "4.18.0-553.el8_10.x86_64",
+	  .missing = {{"map type", "ringbuf"}},
+	  .count = 1},
+	 "Linux 4.18.0-553.el8_10.x86_64 has no map type ringbuf (since Linux 5.8): use a "
+	 "distribution's kernel, Linux 6.1 or later"},
+	{"words: the verifier of Enterprise Linux",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .hook = RL_HOOK_INGRESS,
+	  .error = -EINVAL,
+	  .release = "5.14.0-570.12.1.el9_6.x86_64"},
+	 "the Linux 5.14.0-570.12.1.el9_6.x86_64 verifier rejected the program (Invalid "
+	 "argument): please report this with the output of -v"},
+	{"words: the verifier of Enterprise Linux 8",
+	 {.stage = LOAD_STAGE_PROGRAM, .error = -E2BIG, .release = "4.18.0-553.el8_10.x86_64"},
+	 "the Linux 4.18.0-553.el8_10.x86_64 verifier rejected the program as too complex" TOO_OLD},
 	{"words: nothing that we know",
 	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,

@@ -15,7 +15,7 @@
 /* X(name, "name in the output", "why it matters") */
 #define MACHINE_CHECKS(X)                                                                       \
 	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
-	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                           \
+	X(kernel, "kernel", "what it can do is found by the checks below, not by its number")   \
 	X(features, "features", "the programs use all of them: attach fails if one is missing") \
 	X(program, "program", "attach fails if the kernel refuses to load the program")         \
 	X(proof, "proof", "policies with established, over challenge or their like need them")  \

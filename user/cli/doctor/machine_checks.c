@@ -70,17 +70,13 @@ static bool kernel_is_realtime(void)
 void check_kernel(struct doctor *doctor)
 {
 	struct utsname name;
-	bool old;
 
 	if (kernel_is_realtime())
 		doctor_finds(doctor, HEALTH_WARN, "boot a kernel without PREEMPT_RT",
 			     "PREEMPT_RT is not supported: a packet may interrupt another one on "
 			     "the same CPU, whose memory for the work on a packet it shares");
 	uname(&name);
-	old = release_is_before(name.release, KERNEL_OLDEST);
-	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
-		     old ? "install a newer kernel if a check below fails" : NULL, "Linux %s",
-		     name.release);
+	doctor_finds(doctor, HEALTH_OK, NULL, "Linux %s", name.release);
 }
 
 /* ---- features */
@@ -88,8 +84,10 @@ void check_kernel(struct doctor *doctor)
 static void feature_missing(const char *kind, const char *name, void *arg)
 {
 	const char *since = feature_since(&(struct kernel_feature){kind, name});
+	struct utsname kernel;
 
-	doctor_finds(arg, HEALTH_FAIL, "install Linux " KERNEL_OLDEST " or later",
+	uname(&kernel);
+	doctor_finds(arg, HEALTH_FAIL, kernel_remedy(kernel.release),
 		     "the kernel lacks the %s %s%s%s", kind, name, since ? ", added in Linux " : "",
 		     since ? since : "");
 }

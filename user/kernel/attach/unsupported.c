@@ -83,6 +83,31 @@ bool release_is_before(const char *release, const char *version)
 	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
 }
 
+/* The version of Enterprise Linux in a release such as "5.14.0-570.12.1.el9_6.x86_64", or 0. */
+static unsigned int el_version(const char *release)
+{
+	const char *el = strstr(release, ".el");
+	unsigned int version = 0;
+
+	if (el)
+		sscanf(el, ".el%u", &version);
+	return version;
+}
+
+static bool release_is_old(const char *release)
+{
+	unsigned int el = el_version(release);
+
+	return el ? el < KERNEL_OLDEST_EL : release_is_before(release, KERNEL_OLDEST);
+}
+
+const char *kernel_remedy(const char *release)
+{
+	return el_version(release) >= KERNEL_OLDEST_EL
+		       ? "use the distribution's newest kernel (`dnf upgrade kernel`)"
+		       : "use a distribution's kernel, Linux " KERNEL_OLDEST " or later";
+}
+
 /* The words of policies for the parts of the program that only some need. */
 static const struct part {
 	uint64_t use;
@@ -176,8 +201,8 @@ static void missing_list_add(struct line *line, const struct load_failure *failu
 			line_add(line, " (since Linux %s, but this kernel is built without it)",
 				 since);
 	}
-	line_add(line, ": %s%s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
-		 instead ? instead : "", instead ? ", or " : "", without_parts(failure));
+	line_add(line, ": %s%s%s%s", instead ? instead : "", instead ? ", or " : "",
+		 without_parts(failure), kernel_remedy(failure->release));
 }
 
 static void program_add(struct line *line, const struct load_failure *failure)
@@ -188,7 +213,7 @@ static void program_add(struct line *line, const struct load_failure *failure)
 	else
 		line_add(line, "the Linux %s verifier rejected the program (%s)", failure->release,
 			 strerror(-failure->error));
-	if (release_is_before(failure->release, KERNEL_OLDEST))
+	if (release_is_old(failure->release))
 		line_add(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
 	else if (failure->filter)
 		line_add(line, ": split it into several rules or write it shorter, and please "

@@ -12,6 +12,8 @@
 #define MISSING_MAX      32    /* no fewer than unsupported.c knows */
 #define LOAD_FAILURE_MAX 4096  /* has room for all of them */
 #define KERNEL_OLDEST    "6.1" /* oldest version that rlctl is tested on */
+/* Enterprise Linux keeps 5.14, and takes what BPF has in later versions. */
+#define KERNEL_OLDEST_EL 9
 
 /* A feature that the programs need and the kernel lacks: "helper", "xdp_load_bytes". */
 struct kernel_feature {
@@ -35,6 +37,9 @@ struct load_failure {
 
 /* Is the release older than the version, as in "6.1"? */
 bool release_is_before(const char *release, const char *version);
+
+/* Where a kernel of this release lacks something: which one to use. */
+const char *kernel_remedy(const char *release);
 
 /* The kernel version that added it, as in "5.18", or NULL if unknown. */
 const char *feature_since(const struct kernel_feature *missing);
