@@ -21,10 +21,11 @@ main() {
 	work=$(mktemp -d) && chmod 755 "$work"
 	# shellcheck disable=SC2064 # the folder as it is now
 	trap "rm -rf '$work'" EXIT
-	ARCHITECTURE=$(dpkg --print-architecture) && package_unpack "$work" trixie libmnl-dev "$work/files" || {
+	ARCHITECTURE=$(dpkg --print-architecture)
+	if ! package_unpack "$work" trixie libmnl-dev "$work/files"; then
 		echo 'static.sh: libmnl.a is missing: build libmnl with --enable-static and install it' >&2
 		exit 1
-	}
+	fi
 	cp "$work"/files/usr/lib/*/libmnl.a "$2/"
 }
 

@@ -27,6 +27,12 @@ static const struct row good[] = {
 	 "redis://u:a%40b:%2f@h",
 	 {.user = "u", .password = "a@b:/", .hosts = {{"h", 6379}}, .host_count = 1}},
 	{"TLS", "rediss://h", {.scheme = FLEET_TLS, .hosts = {{"h", 6379}}, .host_count = 1}},
+	{"Valkey",
+	 "valkey://u:p@h:1/2",
+	 {.user = "u", .password = "p", .hosts = {{"h", 1}}, .host_count = 1, .db = 2}},
+	{"Valkey, TLS",
+	 "valkeys://h",
+	 {.scheme = FLEET_TLS, .hosts = {{"h", 6379}}, .host_count = 1}},
 	{"socket", "unix:///run/r.sock", {.scheme = FLEET_UNIX, .path = "/run/r.sock"}},
 	{"socket, password and database",
 	 "unix://:p@/r?db=3",
@@ -48,6 +54,9 @@ static const struct row good[] = {
 	{"cluster with TLS, one shard",
 	 "rediss+cluster://a/",
 	 {.scheme = FLEET_CLUSTER_TLS, .hosts = {{"a", 6379}}, .host_count = 1}},
+	{"Valkey's cluster",
+	 "valkey+cluster://a/3",
+	 {.scheme = FLEET_CLUSTER, .hosts = {{"a", 6379}}, .host_count = 1, .shards = 3}},
 };
 
 static const struct {
@@ -56,6 +65,8 @@ static const struct {
 	{"nothing", "", "redis://HOST"},
 	{"another scheme", "http://h", "redis://HOST"},
 	{"no host", "redis://", "redis://HOST"},
+	{"Valkey without a host", "valkey://", "or valkey"},
+	{"almost Valkey", "valkeyss://h", "or valkey"},
 	{"port only", "redis://:1", "redis://HOST"},
 	{"port 0", "redis://h:0", "1 to 65535"},
 	{"port too large", "redis://h:65536", "1 to 65535"},

@@ -12,9 +12,10 @@
 #define SENTINEL_PORT 26379
 #define DB_MAX        65535
 
-static const char form[] = "write redis://HOST[:PORT][/DB], unix:///PATH, "
-			   "redis+sentinel://HOST[:PORT],.../MASTER or "
-			   "redis+cluster://HOST[:PORT],.../SHARDS";
+static const char form[] =
+	"write redis://HOST[:PORT][/DB], unix:///PATH, "
+	"redis+sentinel://HOST[:PORT],.../MASTER or "
+	"redis+cluster://HOST[:PORT],.../SHARDS, or valkey in the place of redis";
 
 static bool text_get(char out[FLEET_TEXT_MAX], const char *from, size_t len)
 {
@@ -169,15 +170,20 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 		       {"redis+sentinel://", FLEET_SENTINEL},
 		       {"redis+cluster://", FLEET_CLUSTER},
 		       {"rediss+cluster://", FLEET_CLUSTER_TLS}};
+	bool valkey = !strncmp(text, "valkey", 6);
 	struct fleet_url url = {.shards = 1};
 	const char *error = form;
 
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		size_t len = strlen(schemes[i].prefix);
+		const char *prefix = schemes[i].prefix, *word = text;
 
-		if (strncmp(text, schemes[i].prefix, len))
+		if (valkey && !strncmp(prefix, "redis", 5)) {
+			prefix += strlen("redis");
+			word += strlen("valkey");
+		}
+		if (strncmp(word, prefix, strlen(prefix)))
 			continue;
-		text += len;
+		text = word + strlen(prefix);
 		url.scheme = schemes[i].scheme;
 		error = login_parse(&text, &url);
 		if (!error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The URL of a fleet's Redis. Pure: text to struct.
  *   redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]      rediss://… (TLS)
+ *   valkey:// and valkeys:// are the same: Valkey answers as Redis does.
  *   unix://[[USER]:PASSWORD@]/PATH[?db=DB]
  *   redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT],…/MASTER[/DB]
  *   redis+cluster://[[USER]:PASSWORD@]HOST[:PORT],…[/SHARDS]    rediss+cluster://… (TLS)

@@ -14,7 +14,8 @@
 #define FLEET_MORE                                                                               \
 	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB],\n"                               \
 	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB] or\n"                                    \
-	"  redis+cluster://HOST[:PORT],...[/SHARDS]. A URL with [USER]:PASSWORD@ before HOST\n"  \
+	"  redis+cluster://HOST[:PORT],...[/SHARDS], or valkey in the place of redis.\n"         \
+	"  A URL with [USER]:PASSWORD@ before HOST\n"                                            \
 	"  goes into a file (--redis @FILE) or into RLCTL_REDIS_URL; the password alone may be " \
 	"in\n"                                                                                   \
 	"  RLCTL_REDIS_PASSWORD.\n"
