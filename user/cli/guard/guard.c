@@ -58,14 +58,17 @@ static void session_format(char out[SESSION_TEXT_MAX], const struct harm *harm, 
 
 	const char *end = by_dest ? "destination" : "source";
 	const char *whose = harm->session->own ? "your" : "an open";
+	char what[48] = "SSH session";
 
+	if (harm->session->control)
+		snprintf(what, sizeof(what), "connection of Kubernetes (port %u)",
+			 harm->session->control);
 	prefix_print(addr, sizeof(addr), by_dest ? harm->seen.dst : harm->seen.src, 128);
 	if (*harm->session->tunnel)
-		snprintf(out, SESSION_TEXT_MAX,
-			 "%s, the %s of packets of %s, which carry %s SSH session", addr, end,
-			 harm->session->tunnel, whose);
+		snprintf(out, SESSION_TEXT_MAX, "%s, the %s of packets of %s, which carry %s %s",
+			 addr, end, harm->session->tunnel, whose, what);
 	else
-		snprintf(out, SESSION_TEXT_MAX, "%s, the %s of %s SSH session", addr, end, whose);
+		snprintf(out, SESSION_TEXT_MAX, "%s, the %s of %s %s", addr, end, whose, what);
 }
 
 static void question_format(struct guard *guard, const struct harm *harm, const char *rule,

@@ -221,6 +221,39 @@ static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
 		session_add(scan->out, &(struct ssh_session){.flow = *flow});
 }
 
+/* ---- Kubernetes */
+
+#define KUBELET_PORT 10250
+#define API_PORT     6443
+
+static void kubelet_found(const struct flow *flow, uint32_t inode, void *arg)
+{
+	(void)flow, (void)inode;
+	*(bool *)arg = true;
+}
+
+static void api_server_add(const struct flow *flow, uint32_t inode, void *arg)
+{
+	struct ssh_session session = {.flow = *flow, .control = API_PORT};
+
+	(void)inode;
+	if (flow->sport != API_PORT)
+		return;
+	session_add(arg, &session);
+	session.flow.sport = 0;
+	session.flow.dport = session.control = KUBELET_PORT;
+	session_add(arg, &session);
+}
+
+static void api_servers_add(struct ssh_sessions *out)
+{
+	bool kubelet = false;
+
+	tcp_sockets_read(TCP_LISTEN, KUBELET_PORT, kubelet_found, &kubelet);
+	if (kubelet)
+		tcp_sockets_read(TCP_ESTABLISHED, 0, api_server_add, out);
+}
+
 /* ---- tunnels */
 
 /* A tunnel may come through another one: its packets are looked at in their turn. */
@@ -277,6 +310,7 @@ void ssh_sessions_find(struct ssh_sessions *out)
 		tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, &scan);
 	}
 	free(scan.logged_in.inode);
+	api_servers_add(out);
 	tunnels_add(out);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The SSH sessions of this machine, whoever asks. */
+/* The connections that this machine is managed by: SSH sessions, whoever asks, and on a node of
+ * Kubernetes those with its API servers. */
 #pragma once
 
 #include <net/if.h>
@@ -15,6 +16,7 @@ struct ssh_session {
 	char tunnel[IF_NAMESIZE];
 	int tunnel_index;
 	bool unknown;
+	uint16_t control; /* no SSH session, but this port of Kubernetes; else 0 */
 };
 
 /* One for each pair of addresses and port of the server. */
@@ -26,7 +28,8 @@ struct ssh_sessions {
 /* With each session that comes through a tunnel, the packets of that tunnel. */
 /* This process's own session first, then the connections in this network namespace on which sshd
  * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
- */
+ * Where a kubelet listens, the API servers that this machine has connections to, each with its way
+ * back to the kubelet's port: what others connect to here may be an attacker's. */
 void ssh_sessions_find(struct ssh_sessions *out);
 /* This process's own session alone: it costs no look at other processes but those above it. */
 void ssh_sessions_find_own(struct ssh_sessions *out);
