@@ -72,6 +72,7 @@ curl               test   curl              curl
 unbound            test   unbound           unbound
 dnsperf            test   dnsperf           dnsperf
 dig                test   bind9-dnsutils    bind-utils
+ansible-playbook   test   ansible-core      ansible-core
 yaml/__init__.py   test   python3-yaml      python3-pyyaml
 dns/message.py     test   python3-dnspython python3-dns
 chronyd            test   chrony            chrony
