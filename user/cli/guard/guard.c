@@ -49,7 +49,7 @@ bool guard_wanted(const struct guard *guard)
 
 /* ---- words */
 
-#define SESSION_TEXT_MAX 160
+#define SESSION_TEXT_MAX 192
 
 /* "ADDRESS, the source of your SSH session" */
 static void session_format(char out[SESSION_TEXT_MAX], const struct harm *harm, bool by_dest)
@@ -58,7 +58,7 @@ static void session_format(char out[SESSION_TEXT_MAX], const struct harm *harm, 
 
 	const char *end = by_dest ? "destination" : "source";
 	const char *whose = harm->session->own ? "your" : "an open";
-	char what[48] = "SSH session";
+	char what[40] = "SSH session";
 
 	if (harm->session->control)
 		snprintf(what, sizeof(what), "connection of Kubernetes (port %u)",
