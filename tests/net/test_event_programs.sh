@@ -353,17 +353,6 @@ test_not_acknowledged() {
 	return "$status"
 }
 
-# The flood itself, from the alarm on to its end.
-test_flow_real() {
-	follow exabgp --user exabgp -- --allow 10.77.0.0/24 --victim d=10.77.0.9 --flowspec 100000
-	echo 'alarm d when udp dport 27015 over 300/second for 300ms until under 100/second for 1s' | rl B apply - -q --yes &&
-		eventually 20 flooded && eventually 20 flows ''
-}
-flooded() {
-	flood A --seconds 2 --rate 2000 --dport 27015 --src 198.18.0.0/16
-	flows 'flow4 { dst 10.77.0.9/32; proto 17; dport 27015; sport 40000; length 32..63; rate 0x47c35000'
-}
-
 veth_pair A B && holder_start || exit 1
 t 'an SMTP and an HTTP server' receivers_start
 t 'a journald' journald_start
@@ -392,4 +381,3 @@ t 'exabgp: FlowSpec of IPv6' test_flow_ipv6
 t 'exabgp: FlowSpec, never announced' test_flow_never
 t 'exabgp: FlowSpec, alarms whose changes were not told' test_flow_sync
 t 'exabgp: no acknowledgement' test_not_acknowledged
-t 'exabgp: FlowSpec of a flood' test_flow_real
