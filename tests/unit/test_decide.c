@@ -278,7 +278,7 @@ struct world_packet {
 	uint8_t proto;
 	uint16_t sport, dport;
 	bool has_ports, fragment, is_new, is_established;
-	uint8_t flags, ttl, dscp; /* flags: of TCP */
+	uint8_t flags, ttl, vlan, dscp; /* flags: of TCP */
 	uint16_t length;
 	uint8_t icmp_type, icmp_code;
 	bool later;
@@ -328,6 +328,8 @@ static const char *const extras[] = {
 	" not length 0-99",
 	" ttl 0-9",
 	" not ttl 0-9",
+	" vlan 1-9",
+	" not vlan 1-9",
 	" dscp 1",
 	" not dscp 1",
 	" payload 0 41",
@@ -503,6 +505,9 @@ static bool condition_holds(const struct trial *t, const struct rule *rule,
 	case RL_MATCH_TTL:
 		return p->ttl >= x->number[RL_NUMBER_TTL].first &&
 		       p->ttl <= x->number[RL_NUMBER_TTL].last;
+	case RL_MATCH_VLAN:
+		return p->vlan >= x->number[RL_NUMBER_VLAN].first &&
+		       p->vlan <= x->number[RL_NUMBER_VLAN].last;
 	case RL_MATCH_DSCP:
 		return p->dscp == x->number[RL_NUMBER_DSCP].first;
 	case RL_MATCH_ICMP_TYPE:
@@ -646,6 +651,14 @@ static void decide_payloads(struct trial *t, struct world_packet p)
 		}
 }
 
+static void decide_vlans(struct trial *t, struct world_packet p)
+{
+	for (int vlan = 0; vlan <= (int)asks(t, RL_MATCH_VLAN); vlan++) {
+		p.vlan = vlan * 5;
+		decide_payloads(t, p);
+	}
+}
+
 static void decide_headers(struct trial *t, struct world_packet p)
 {
 	static const uint8_t types[][2] = {{0, 1}, {8, 0}, {8, 1}};
@@ -659,7 +672,7 @@ static void decide_headers(struct trial *t, struct world_packet p)
 					p.dscp = dscp;
 					p.icmp_type = types[i][0];
 					p.icmp_code = types[i][1];
-					decide_payloads(t, p);
+					decide_vlans(t, p);
 				}
 }
 
