@@ -55,10 +55,12 @@ test_per_set() {
 	is "$(lost pings 3 10.77.0.2)" 0
 }
 
-# Two devices of one customer share a bucket, which a detach or another program of one leaves to the other.
+applied() { "$TOP/scripts/tenants" --up --device "$1" - <<<$'name,prefixes,devices,down,up\n9,,veth-B tap1,,5/hour' | rl B apply -i "$1" -; }
+
+# Two devices of one customer, in a table, share a bucket, which a detach or another program of one leaves to the other.
 test_devices() {
 	devices_new tap1 && in_ns B sysctl -qw net.ipv6.conf.tap1{,-peer}.disable_ipv6=1 && in_ns B ip link set tap1 up && in_ns B ip link set tap1-peer up && rl B attach tap1 &&
-		rl B apply -i all - <<<'rule device limit 5/hour per account 9' && pings 3 10.77.0.2 >/dev/null &&
+		applied veth-B && applied tap1 && pings 3 10.77.0.2 >/dev/null &&
 		in_ns B "$TOP/build/flood" -i tap1-peer --count 4 >/dev/null &&
 		is "$(rl B stats -i tap1 -j | json '.[0] | .passed.packets + .dropped.packets')" 4 &&
 		is "$(rl B stats -i tap1 -j | json '.[0].dropped.packets')" 2 && is "$(lost pings 1 10.77.0.2)" 1 &&

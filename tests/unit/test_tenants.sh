@@ -6,7 +6,8 @@ source "$(dirname "$0")/../lib.sh"
 HEADER=name,prefixes,down,up
 SHAPED='Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps,Comment'
 
-tenants() { printf '%s\n' "${@:2}" | "$TOP/scripts/tenants" "$1" -; }
+# shellcheck disable=SC2086 # options
+tenants() { printf '%s\n' "${@:2}" | "$TOP/scripts/tenants" $1 -; }
 
 # made DIRECTION WANTED LINE…: these rules, and they are a policy.
 made() {
@@ -39,10 +40,23 @@ rule 100.64.1.0/30 limit 2500kbit per account 8' "$SHAPED" \
 	'"7","968 Circle St., Gurnee, IL","2","Device 2","AP_A","","100.64.0.2","","25","5","155","20",""' \
 	'"8","8 Road","3","Device 3","AP_A","","100.64.1.0/30","","1","1","2.5","1",""'
 
+DEVICES=(name,devices,down,prefixes,up '17,tap7 tap8,100mbit 9/second,192.0.2.0/28,20mbit' 'miller,tap9,1mbit,,')
+t 'a device of a customer' made '--down --device tap8' 'rule device limit 100mbit per account 17
+rule device limit 9/second per account 17' "${DEVICES[@]}"
+t 'what another one sends: no limit' made '--up --device tap9' '' "${DEVICES[@]}"
+t 'prefixes beside devices' made --down 'rule 192.0.2.0/28 limit 100mbit per account 17
+rule 192.0.2.0/28 limit 9/second per account 17' "${DEVICES[@]}"
+no_device() { ! tenants "--down --device $1" "${DEVICES[@]}" >"$TMP/out" 2>"$TMP/said" && [[ ! -s $TMP/out ]] && has "$2" cat "$TMP/said"; }
+t 'a device of nobody' no_device tap1 'no customer has the device tap1: write it into the column devices'
+t 'a prefix is no device' no_device 192.0.2.0/28 'no customer has the device 192.0.2.0/28'
+t 'a device in two accounts' wrong 'stdin:3: tap7 is of meier already, in line 2: delete one of them' name,devices,prefixes,down,up \
+	'meier,tap7,,1mbit,' 'miller,tap7,,1mbit,'
+t 'no name of a device' wrong '"a/b" is not the name of a device' name,devices,prefixes,down,up 'meier,a/b,,1mbit,'
+
 t 'no column' wrong 'the first line has no column name: write name,prefixes,down,up' 'a,b' '1,2'
 t 'an empty table' wrong 'the first line has no column name' ''
 t 'no name' wrong 'stdin:2: the name is empty' "$HEADER" ',192.0.2.1,1mbit,'
-t 'no prefix' wrong 'stdin:2: meier has no prefix: write one, or delete the line' "$HEADER" 'meier,,1mbit,'
+t 'no prefix' wrong 'stdin:2: meier has no prefix and no device: write one, or delete the line' "$HEADER" 'meier,,1mbit,'
 t 'two tenants with one prefix' wrong 'stdin:3: 192.0.2.0/28 is of meier already, in line 2: delete one of them' "$HEADER" \
 	'meier,192.0.2.0/28,1mbit,' 'miller,192.0.2.0/28,1mbit,'
 t 'one prefix twice' wrong 'stdin:2: 192.0.2.1 is of meier already' "$HEADER" 'meier,192.0.2.1 192.0.2.1/32,1mbit,'

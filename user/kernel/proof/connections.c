@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -293,13 +294,27 @@ static bool policy_has_limit(const struct policy *policy, uint32_t limit_id)
 	return false;
 }
 
-/* Limits that neither policy has give their places back. */
+#define FREE_TRIES    20
+#define FREE_PAUSE_NS 5000000 /* between them */
+
+static bool counts_any(const struct rl_connection_limit *limits, const bool which[])
+{
+	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
+		if (which[i] && __atomic_load_n(&limits[i].open, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+/* Limits that neither policy has give their places back, once nothing is counted under them: the
+ * kernel takes a socket from the walk's sight just before its end is counted. One that stays is
+ * looked at again with the next policy. */
 static int places_free(const struct instance *instance, const struct counts *counts,
 		       const struct policy *a, const struct policy *b)
 {
+	const struct timespec pause = {.tv_nsec = FREE_PAUSE_NS};
 	bool ends[RL_CONNECTION_PLACES] = {0}, any = false;
 	struct rl_connection_limit *limit = counts->all->limit;
-	int ret;
+	int ret = 0;
 
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++) {
 		ends[i] = limit[i].limit_id && !policy_has_limit(a, limit[i].limit_id) &&
@@ -311,9 +326,15 @@ static int places_free(const struct instance *instance, const struct counts *cou
 	if (!any)
 		return 0;
 	readers_wait();
-	ret = walk(instance);
+	for (int tries = 0; !ret && tries < FREE_TRIES; tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
+		ret = walk(instance);
+		if (!counts_any(limit, ends))
+			break;
+	}
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
-		if (!ret && ends[i])
+		if (!ret && ends[i] && !__atomic_load_n(&limit[i].open, __ATOMIC_SEQ_CST))
 			__atomic_store_n(&limit[i].limit_id, 0, __ATOMIC_SEQ_CST);
 	readers_wait();
 	return ret;
@@ -396,6 +417,12 @@ int connections_begin(const struct instance *instance, const struct policy *next
 	ret = programs_need(instance, &counts);
 	if (!ret)
 		ret = limits_put(instance, &counts, next);
+	if (ret == -ENOSPC) { /* places that are never given back: all is counted anew */
+		links_unpin(instance);
+		ret = programs_need(instance, &counts);
+		if (!ret)
+			ret = limits_put(instance, &counts, next);
+	}
 	counts_close(&counts);
 	return ret;
 }
