@@ -74,6 +74,8 @@ PLAYS = {
           reflected(None, 53)]),
     "hosting.md: One limit for each machine":
         ({**SHELL, **WEB, **GAME}, [heavy("any tcp syn", 443, TCP, SYN)]),
+    "hosting.md: A trunk: customers by VLAN":
+        ({**SHELL, **WEB, **GAME}, []),
     "guide.md: Matches":
         ({"pings": pings, **SHELL, **WEB, **GAME}, []),
     "rlctl-policy.5: Bytes behind the header of UDP, TCP (with its options) or ICMP: 1 to 16 bytes in hexadecimal digits, that many":
