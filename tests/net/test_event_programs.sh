@@ -353,10 +353,27 @@ test_not_acknowledged() {
 	return "$status"
 }
 
+# The flood itself, from the alarm on to its end. Alone: four programs at most have samples at once.
+test_flow_real() {
+	local status
+	echo 'alarm d when udp dport 27015 over 300/second for 300ms until under 100/second for 1s' >"$TMP/alarm" &&
+		rl B attach veth-B --policy "$TMP/alarm" -q || return
+	follow exabgp --user exabgp -- --allow 10.77.0.0/24 --victim d=10.77.0.9 --flowspec 100000
+	eventually 2 flooded && eventually 5 flows ''
+	status=$?
+	kill -- "-$BG_PID"
+	rl B detach veth-B -q && return "$status"
+}
+flooded() {
+	flood A --seconds 2 --rate 2000 --dport 27015 --src 198.18.0.0/16
+	flows 'flow4 { dst 10.77.0.9/32; proto 17; dport 27015; sport 40000; length 32..63; rate 0x47c35000'
+}
+
 veth_pair A B && holder_start || exit 1
 t 'an SMTP and an HTTP server' receivers_start
 t 'a journald' journald_start
 t 'exabgp and BIRD are peers' peers
+t 'exabgp: FlowSpec of a flood' test_flow_real
 t 'all programs wait for events' follow_all
 t 'a device is attached' test_attach
 t 'what a program has' test_mine
