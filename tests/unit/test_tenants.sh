@@ -40,7 +40,7 @@ rule 100.64.1.0/30 limit 2500kbit per account 8' "$SHAPED" \
 	'"7","968 Circle St., Gurnee, IL","2","Device 2","AP_A","","100.64.0.2","","25","5","155","20",""' \
 	'"8","8 Road","3","Device 3","AP_A","","100.64.1.0/30","","1","1","2.5","1",""'
 
-DEVICES=(name,devices,down,prefixes,up '17,tap7 tap8,100mbit 9/second,192.0.2.0/28,20mbit' 'miller,tap9,1mbit,,')
+DEVICES=('name,devices,down,prefixes,up' '17,tap7 tap8,100mbit 9/second,192.0.2.0/28,20mbit' 'miller,tap9,1mbit,,')
 t 'a device of a customer' made '--down --device tap8' 'rule device limit 100mbit per account 17
 rule device limit 9/second per account 17' "${DEVICES[@]}"
 t 'what another one sends: no limit' made '--up --device tap9' '' "${DEVICES[@]}"
