@@ -87,7 +87,7 @@ static inline void sim_step(struct sim *sim, uint64_t now)
 	if (sim->s.early == RL_SHARE_LOOK)
 		share_look_early(&sim->s, &sim->n, (const __u64 *)sim->arrived,
 				 (const __u64 *)sim->admitted);
-	if (now - sim->s.began_ns < sim->n.step_ns)
+	if (!share_step_ends(&sim->s, &sim->n, now))
 		return;
 	sim->uneasy += share_end_step(&sim->s, &sim->n, (const __u64 *)sim->arrived,
 				      (const __u64 *)sim->admitted, sim->s.began_ns, now);

@@ -255,7 +255,10 @@ static __always_inline bool share_has_room(const struct rl_share *s, struct rl_s
 	__u64 pace = READ_ONCE(part->pace);
 
 	left = left > spent ? left - spent : 0;
-	if (!left || (left < room && level > pace + (part->depth - pace) * left / (room + 1)))
+	if (!left)
+		return false;
+	/* In parts of 2^16, which a room of 400 Gbit/s has bits for. */
+	if (left < room && level > pace + ((part->depth - pace) * ((left << 16) / room) >> 16))
 		return false;
 	WRITE_ONCE(part->spent, spent + (amount << RL_SHARE_SHIFT));
 	return true;
@@ -449,6 +452,13 @@ static __always_inline void share_seen_turn(struct rl_share *s, __u64 now_ns)
 static __always_inline __u64 share_since(__u64 counted, __u64 before)
 {
 	return counted > before ? counted - before : 0;
+}
+
+/* Has the step ended? Not if another CPU, whose tick is ahead, has just begun it. */
+static __always_inline bool share_step_ends(const struct rl_share *s, const struct rl_parts *n,
+					    __u64 now_ns)
+{
+	return (__s64)(now_ns - s->began_ns) >= (__s64)n->step_ns;
 }
 
 /* Before the step ends: of a class that was open, more has come already than it has room for, so

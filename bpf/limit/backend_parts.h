@@ -93,7 +93,7 @@ __noinline int share_turn(struct rl_shares *all, __u32 index, __u64 now_ns)
 		counted[i] = share_counted(index, i);
 	if (s->early == RL_SHARE_LOOK)
 		share_look_early(s, &s->parts, counted, counted + RL_SHARE_COUNTS);
-	if (now_ns - s->began_ns < s->parts.step_ns)
+	if (!share_step_ends(s, &s->parts, now_ns))
 		return 0;
 	if (share_end_step(s, &s->parts, counted, counted + RL_SHARE_COUNTS, s->began_ns, now_ns))
 		WRITE_ONCE(all->uneasy_ns, now_ns + SHARE_BUSY_NS);
@@ -115,8 +115,7 @@ __noinline int shares_turn(struct rl_shares *all, __u64 now_ns)
 
 		if (!s->limit_id || !s->parts.step_ns)
 			continue;
-		if ((__s64)(now_ns - s->began_ns) >= (__s64)s->parts.step_ns ||
-		    s->early == RL_SHARE_LOOK)
+		if (share_step_ends(s, &s->parts, now_ns) || s->early == RL_SHARE_LOOK)
 			share_turn(all, i, now_ns);
 		if (s->began_ns + s->parts.step_ns < next_ns)
 			next_ns = s->began_ns + s->parts.step_ns;

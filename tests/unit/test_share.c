@@ -214,6 +214,45 @@ static void decay_test(void **state)
 		}
 }
 
+/* The less is left of a room, the emptier a bucket must be: at every rate and size of packets. */
+static void room_test(void **state)
+{
+	static const struct {
+		double rate;
+		uint32_t packet;
+	} kinds[] = {{1000, 1}, {20000, 1}, {12.5e6, 1514}, {1.25e9, 65535}, {50e9, 65535}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct rl_share_part *part = &sim.s.part[RL_SHARE_KNOWN];
+		uint64_t full, room;
+
+		start(kinds[i].rate, kinds[i].packet, 1);
+		room = part->room = sim.n.room;
+		full = (uint64_t)kinds[i].packet << RL_SHARE_SHIFT;
+		part->depth = SHARE_BURST * full;
+		part->pace = 0;
+		part->spent = 2 * room;
+		assert_true(share_has_room(&sim.s, part, &sim.n, 0, full * 39 / 10, 0));
+		assert_false(share_has_room(&sim.s, part, &sim.n, 0, full * 41 / 10, 0));
+		part->spent = room + room / 2;
+		assert_true(share_has_room(&sim.s, part, &sim.n, 0, SHARE_BURST * full, 0));
+		part->spent = 2 * room + room / 2;
+		assert_false(share_has_room(&sim.s, part, &sim.n, 0, 0, 0));
+	}
+}
+
+/* A CPU whose tick is behind does not end a step that has just begun. */
+static void tick_test(void **state)
+{
+	(void)state;
+	start(20000, 1, 1);
+	sim.s.began_ns = 8 * NS_PER_MS;
+	assert_false(share_step_ends(&sim.s, &sim.n, 4 * NS_PER_MS));
+	assert_false(share_step_ends(&sim.s, &sim.n, 8 * NS_PER_MS));
+	assert_true(share_step_ends(&sim.s, &sim.n, 8 * NS_PER_MS + sim.n.step_ns));
+}
+
 /* ---- from end to end */
 
 struct flood {
@@ -275,8 +314,9 @@ int main(void)
 		cmocka_unit_test(steps_test),    cmocka_unit_test(senders_test),
 		cmocka_unit_test(bin_slow_test), cmocka_unit_test(bin_cap_test),
 		cmocka_unit_test(decay_test),    cmocka_unit_test(silence_test),
+		cmocka_unit_test(room_test),     cmocka_unit_test(tick_test),
 	};
-	size_t count = 6;
+	size_t count = 8;
 
 	for (size_t i = 0; i < ARRAY_SIZE(floods); i++)
 		tests[count++] = (struct CMUnitTest){floods[i].name, flood_test, NULL, NULL,
