@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A limit with `share` on the host: the real arithmetic of bpf/algorithm/share.h and gcra.h with a
+/* A limit with `share` on the host: the real arithmetic of bpf/algorithm/share*.h and gcra.h with a
  * clock that ticks, and the exact shares to compare it with. For tests/unit/test_share.c and
  * tests/bench/share.c.
  */
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "algorithm/gcra.h"
-#include "algorithm/share.h"
+#include "algorithm/share_step.h"
 #include "base/units.h"
 
 enum { SIM_STEP_MS_MAX = 320, SIM_SENDERS_MAX = 1 << 18 };

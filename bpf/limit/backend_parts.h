@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "algorithm/share.h"
+#include "algorithm/share_step.h"
 #include "limit/counters.h"
 #include "limit/hot.h"
 #include "limit/outcome.h"

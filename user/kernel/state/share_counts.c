@@ -13,7 +13,7 @@
 
 #include <bpf/bpf.h>
 
-#include "algorithm/share.h"
+#include "algorithm/share_step.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "kernel/maps/map.h"
