@@ -8,6 +8,7 @@
 #include "limit/account.h"
 #include "limit/alarm.h"
 #include "limit/commit.h"
+#include "limit/pattern_refusal.h"
 #include "match/filter.h"
 #include "proof/peers.h"
 #include "proof/proven.h"
@@ -73,11 +74,6 @@ static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct d
 	return reason == RL_REASON_OVER ? over_decide(ctx, skb, d) : reason;
 }
 
-static __always_inline bool is_new_source(struct decision *d)
-{
-	return (hot_mask && is_stranger(known_address(&d->p))) || !source_is_known(&d->p);
-}
-
 /* Has a limit that every packet meets refused such a packet in this tick? Then d->counter_id is the
  * rule's. */
 static __always_inline bool refused_by_shared(struct decision *d,
@@ -94,9 +90,9 @@ static __always_inline bool refused_by_shared(struct decision *d,
 	if (flags & RL_RULE_REFUSES_ALL)
 		return true;
 	if (flags & RL_RULE_REFUSES_NEW)
-		return is_new_source(d);
+		return is_new_source(&d->p);
 	return flags & SHARED_GUARDED && !prefix_may(&d->p, header) &&
-	       (!(flags & SHARED_NEW) || is_new_source(d));
+	       (!(flags & SHARED_NEW) || is_new_source(&d->p));
 }
 
 /* Then d->counter_id is the rule's. */
@@ -258,6 +254,8 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	if (has_alarms)
 		alarms_keep(ctx, skb, d, header);
 #endif
+	if (refused_by_pattern(d, header))
+		return decided_alone(d, RL_REASON_OVER);
 	if (refusals_hold(&d->p, header->uses) &&
 	    (refused_by_shared(d, header) || refusal_cached(d, header)))
 		return decided_alone(d, RL_REASON_OVER);

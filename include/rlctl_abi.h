@@ -57,7 +57,7 @@
  */
 #pragma once
 
-#define RL_ABI_VERSION 23u
+#define RL_ABI_VERSION 24u
 
 #include "abi/alarms.h"
 #include "abi/connections.h"

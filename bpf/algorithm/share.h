@@ -56,6 +56,8 @@ static __always_inline __u64 share_decayed(__u64 amount, __u64 steps)
 {
 	__u32 i = steps < SHARE_DECAY_STEPS ? steps : SHARE_DECAY_STEPS;
 
+	if (!steps)
+		return amount;      /* or many small losses are a large one */
 	asm volatile("" : "+r"(i)); /* or the compiler adds before it compares */
 	return i < SHARE_DECAY_STEPS ? amount * share_decay[i] >> 16 : 0;
 }
@@ -102,8 +104,7 @@ static __always_inline bool share_takes(__u64 *word, __u64 clock, __u64 least, _
 #define BIN_AMOUNT     ((1ull << BIN_STEP_SHIFT) - 1)
 #define BIN_SPAN(pace) \
 	((pace)*10 + (pace) / 2) /* what a bin of that pace holds: 1 / (1 - e^-0.1) */
-#define BIN_HOT       64         /* so many times its pace: packets are sampled */
-#define BIN_SAMPLED   16         /* one in */
+#define BIN_FLOOD     4          /* so many times its pace: more senders are drawn */
 #define BIN_BURST     6          /* packets that may be admitted at once, and a step's */
 #define BIN_PORT_WIDE 16         /* a port has so many times the pace of a pattern or network */
 
@@ -114,23 +115,38 @@ static __always_inline __u64 bin_recent(const struct rl_bin *bin, __u32 step)
 	return share_decayed(word & BIN_AMOUNT, (__u16)(step - (word >> BIN_STEP_SHIFT)));
 }
 
-/* Counts the packet, and returns what the bin holds. No two CPUs write a bin that is far over its
+/* One packet in so many is counted, a power of two: no two CPUs write a bin that is far over its
  * pace with every packet. */
+static __always_inline __u32 bin_sampling(__u64 recent, __u64 span)
+{
+	if (recent >> 8 > span)
+		return 64;
+	return recent >> 4 > span ? 16 : 1;
+}
+
+/* Counts the packet, and returns what the bin holds. */
 static __always_inline __u64 bin_count(struct rl_bin *bin, __u32 step, __u64 span, __u64 amount,
 				       __u32 chance)
 {
 	__u64 recent = bin_recent(bin, step);
+	__u32 sampling = bin_sampling(recent, span);
 
-	if (recent / BIN_HOT > span) {
-		if (chance % BIN_SAMPLED)
-			return recent;
-		amount *= BIN_SAMPLED;
-	}
-	recent += amount << RL_SHARE_SHIFT;
+	if (chance & (sampling - 1))
+		return recent;
+	recent += amount * sampling << RL_SHARE_SHIFT;
 	if (recent > BIN_AMOUNT)
 		recent = BIN_AMOUNT;
 	WRITE_ONCE(bin->recent, (__u64)step << BIN_STEP_SHIFT | recent);
 	return recent;
+}
+
+/* The part of a bin's senders that is drawn, of 2^16. Of a flood it is half as much again: its
+ * bucket holds them to the pace, and would not be filled for a while after a pulse. */
+static __always_inline __u64 bin_part(__u64 recent, __u64 span)
+{
+	__u64 pace = recent / BIN_FLOOD > span ? span + span / 2 : span;
+
+	return (pace << 16) / recent;
 }
 
 /* A stranger's packet on its way through the rows. */
@@ -164,21 +180,23 @@ static __always_inline __u64 bin_depth(__u64 pace, const struct rl_parts *n, __u
 	return (BIN_BURST * ((__u64)n->packet << RL_SHARE_SHIFT) + pace) / row_wide(row);
 }
 
-/* Has the bin's bucket nothing for those that are not drawn? By the clock as the step began. */
-static __always_inline bool bin_is_taken(const struct rl_bin *bin, const struct rl_share_part *part,
-					 const struct rl_parts *n, __u64 pace, __u32 row)
+/* Has the bin's bucket nothing for those that are not drawn? */
+static __always_inline bool bin_is_taken(const struct rl_bin *bin, const struct rl_share *s,
+					 const struct rl_parts *n, __u32 row, __u64 now_ns)
 {
-	__u64 depth = bin_depth(pace, n, row), full = (__u64)n->packet << RL_SHARE_SHIFT;
-	__u64 ahead = READ_ONCE(bin->full) - READ_ONCE(part->clock);
+	const struct rl_share_part *part = &s->part[RL_SHARE_STRANGER];
+	__u64 depth = bin_depth(READ_ONCE(part->pace), n, row);
+	__u64 full = (__u64)n->packet << RL_SHARE_SHIFT;
+	__u64 ahead = READ_ONCE(bin->full) - share_clock(s, part, n->step_ns, now_ns);
 
 	/* A debt of another limit's clock is clamped where it is charged. */
-	return ahead - (depth / 2 + pace / row_wide(row)) - 1 < depth + SHARE_DEBT * full;
+	return ahead - depth / 2 - 1 < depth + SHARE_DEBT * full;
 }
 
 /* Asks the packet's bin of one row. False: the packet is refused, and is asked no further. */
 static __always_inline bool share_row(struct share_draw *d, struct rl_bin *bin, __u32 row,
 				      const struct rl_share *s, const struct rl_parts *n,
-				      __u64 amount)
+				      __u64 amount, __u64 now_ns)
 {
 	const struct rl_share_part *part = &s->part[RL_SHARE_STRANGER];
 	__u64 pace = READ_ONCE(part->pace), span = BIN_SPAN(pace * row_wide(row)), part_of;
@@ -188,10 +206,10 @@ static __always_inline bool share_row(struct share_draw *d, struct rl_bin *bin, 
 
 	if (recent <= span)
 		return true;
-	part_of = (span << 16) / recent;
+	part_of = bin_part(recent, span);
 	d->admits = d->admits && d->luck >> 16 < part_of;
 	d->counts = d->counts && d->chance >> 16 < part_of;
-	if (!d->admits && !d->counts && bin_is_taken(bin, part, n, pace, row))
+	if (!d->admits && !d->counts && bin_is_taken(bin, s, n, row, now_ns))
 		return false;
 	d->luck = part_of ? (d->luck << 16) / part_of : d->luck;
 	d->chance = part_of ? (d->chance << 16) / part_of : d->chance;
@@ -200,6 +218,23 @@ static __always_inline bool share_row(struct share_draw *d, struct rl_bin *bin, 
 		d->cap = row;
 	}
 	return true;
+}
+
+/* Does the first row refuse the packet, and has no need to count it? Writes nothing. */
+static __always_inline bool share_refuses_uncounted(const struct share_draw *d,
+						    const struct rl_bin *bin,
+						    const struct rl_share *s,
+						    const struct rl_parts *n, __u64 now_ns)
+{
+	const struct rl_share_part *part = &s->part[RL_SHARE_STRANGER];
+	__u64 pace = READ_ONCE(part->pace), span = BIN_SPAN(pace), part_of;
+	__u64 recent = bin_recent(bin, READ_ONCE(s->step));
+
+	if (!(d->random & (bin_sampling(recent, span) - 1)))
+		return false;
+	part_of = bin_part(recent, span);
+	return d->luck >> 16 >= part_of && d->chance >> 16 >= part_of &&
+	       bin_is_taken(bin, s, n, RL_ROW_PATTERN, now_ns);
 }
 
 /* After all rows: charges the bin of the row d->cap, which is not RL_ROWS. */
@@ -227,7 +262,7 @@ static __always_inline bool share_stranger_admits(const struct rl_share *s,
 
 	share_draw_begin(&d, luck, chance);
 	for (__u32 row = 0; row < RL_ROWS; row++)
-		if (!share_row(&d, rows[row], row, s, n, amount))
+		if (!share_row(&d, rows[row], row, s, n, amount, now_ns))
 			return false;
 	return d.cap == RL_ROWS || share_bin_takes(&d, rows[d.cap], s, n, amount, now_ns);
 }

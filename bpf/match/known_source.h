@@ -212,6 +212,11 @@ __noinline int source_is_known(const struct packet *p)
 	return state && is_ripe(p, state->word);
 }
 
+static __always_inline bool is_new_source(const struct packet *p)
+{
+	return (hot_mask && is_stranger(known_address(p))) || !source_is_known(p);
+}
+
 __noinline int source_remember(const struct packet *p)
 {
 	struct rl_state_key key;

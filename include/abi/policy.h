@@ -355,6 +355,7 @@ enum rl_policy_use {
 	RL_USE_MANUAL = 1ull << 37,      /* an alarm is manual */
 	RL_USE_CONNECTIONS = 1ull << 38, /* a limit on open connections */
 	RL_USE_VLANS = 1ull << 39,       /* a rule matches or counts by VLAN */
+	RL_USE_PATTERNS = 1ull << 40,    /* rl_policy_header.patterns_of is a rule */
 };
 
 #define RL_USE_ANSWERS    (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -416,6 +417,7 @@ struct rl_policy_header {
 	__u32 guards;    /* bits: alarms that stand after `while` of a rule with `new-source`; */
 	__u32 ripens_ms; /* how long a source is to be there in peace then; 0: there is none */
 	struct rl_refusal_class refusal_class;
+	__u32 patterns_of; /* with RL_USE_PATTERNS: bpf/limit/pattern_refusal.h */
 	/* what packets do not read */
 	__u32 rules_begin;     /* where its half of the rules array begins */
 	__u64 written;         /* generation of the last policy that was written as a whole */
@@ -423,7 +425,7 @@ struct rl_policy_header {
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 152, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 160, "rl_policy_header");
 
 /* Around which addresses a prefix of the trie may lie: a bit for the first 16 bits of an IPv4
  * address, and for a hash of the first 32 of an IPv6 one. bpf/algorithm/prefix_guide.h */

@@ -11,7 +11,7 @@
 
 #define USES (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
 
-static struct harness *h, *opened[RL_TABLE_CPU + 1], *by_dest;
+static struct harness *h, *opened[RL_TABLE_CPU + 1], *by_dest, *pair[2];
 static uint64_t now;
 static uint32_t strangers; /* sources that were never used before */
 
@@ -46,7 +46,8 @@ struct stream {
 	uint32_t first;   /* number of the first of them */
 	uint32_t established;
 	/* what became of it */
-	uint32_t sent, passed;
+	uint32_t sent, passed, over;
+	uint64_t verdicts; /* a hash of all, in order */
 	struct frame frame;
 	uint64_t next_ns;
 };
@@ -66,6 +67,8 @@ static void send_one(struct stream *s)
 	reason = harness_run(h, &s->frame);
 	s->sent++;
 	s->passed += reason_is_pass(reason) && reason != RL_REASON_SHADOW;
+	s->over += reason == RL_REASON_OVER;
+	s->verdicts = (s->verdicts ^ reason) * 0x100000001b3;
 }
 
 /* All streams at once for so long, each evenly. */
@@ -77,7 +80,7 @@ static void play(struct stream *streams, size_t count, uint64_t ns)
 		if (!streams[i].frame.size)
 			frame_build(&streams[i].frame, streams[i].words);
 		streams[i].next_ns = now + i;
-		streams[i].sent = streams[i].passed = 0;
+		streams[i].sent = streams[i].passed = streams[i].over = 0;
 	}
 	for (;;) {
 		struct stream *first = &streams[0];
@@ -406,6 +409,74 @@ static void share_two_test(void **state)
 	assert_between(passed(s, 2), 1800, 2110);
 }
 
+/* What is refused for its pattern before rules are asked is what the limit would refuse: packet by
+ * packet the same as in order. */
+static void share_pattern_test(void **state)
+{
+	static const char *const rules[] = {"", "10.0.9.0/24 allow;"};
+	static const char *const shapes[] = {"ip4 syn=9>99 ttl=3", "ip6 syn=9>99"};
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		pair[turn] = harness_open(&(struct harness_options){.sources = 65536,
+								    .program_uses = USES,
+								    .seed = {5, 9},
+								    .no_shortcuts = turn == 1});
+		assert_non_null(pair[turn]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rules) * ARRAY_SIZE(shapes); i++) {
+		const char *shape = shapes[i % 2];
+		uint64_t verdicts[5], began = strangers;
+		char text[200];
+
+		snprintf(text, sizeof(text), SHARED "%s", rules[i / 2]);
+		for (int turn = 0; turn < 2; turn++) {
+			struct stream s[] = {
+				{.words = shape, .rate = 200, .sources = 20, .first = 0x700},
+				{.words = shape, .rate = 100000},
+				{.words = shape, .rate = 100, .sources = 10, .first = 0x900},
+				{.words = "ip4 udp=7>7 ttl=9", .rate = 90},
+				{.words = "ip4 tcp=5>99",
+				 .rate = 80,
+				 .sources = 1,
+				 .first = 0x800,
+				 .established = 1}};
+
+			strangers = (uint32_t)began;
+			h = pair[turn];
+			at((i + 1) * NS_PER_DAY);
+			harness_sockets(h, RL_SIMULATED_NONE);
+			harness_renew(h, text);
+			play(s, 1, 500 * NS_PER_MS);
+			play(s, ARRAY_SIZE(s), NS_PER_SECOND);
+			assert_true(s[1].over > s[1].sent * 9 / 10);
+			for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
+				assert_true(!turn || s[k].verdicts == verdicts[k]);
+				verdicts[k] = s[k].verdicts;
+			}
+		}
+	}
+}
+
+/* A flood of a prefix that is denied: the pattern refuses most of it before the prefix is looked
+ * up, and what does not count for the pattern is denied. */
+static void share_pattern_first_test(void **state)
+{
+	struct stream s[] = {
+		{.words = "ip4 syn=9>99 ttl=3", .rate = 100000},
+		{.words = "ip4 syn=9>99 ttl=3", .rate = 2000, .sources = 250, .first = 0x900},
+		{.words = "ip4 syn=9>98 ttl=3", .rate = 2000, .sources = 250, .first = 0x900}};
+
+	(void)state;
+	begin(SHARED "10.0.9.0/24 deny;");
+	play(s, 1, NS_PER_SECOND);
+	play(s, ARRAY_SIZE(s), NS_PER_SECOND);
+	assert_true(s[1].over > s[1].sent * 8 / 10);
+	assert_int_equal(s[1].passed, 0);
+	assert_int_equal(s[2].over, 0);
+	assert_int_equal(s[2].passed, 0);
+}
+
 /* No alignment of pulses gets more than the burst and the rate. */
 static void share_bound_test(void **state)
 {
@@ -438,19 +509,30 @@ static int close_all(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
 		harness_close(opened[i]);
 	harness_close(by_dest);
+	harness_close(pair[0]);
+	harness_close(pair[1]);
 	return 0;
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keep_known_test),        cmocka_unit_test(keep_established_test),
-		cmocka_unit_test(keep_set_test),          cmocka_unit_test(keep_set_dest_test),
-		cmocka_unit_test(keep_set_count_test),    cmocka_unit_test(keep_tables_test),
-		cmocka_unit_test(share_known_test),       cmocka_unit_test(share_newcomers_test),
-		cmocka_unit_test(share_established_test), cmocka_unit_test(share_counts_test),
-		cmocka_unit_test(share_key_test),         cmocka_unit_test(share_rules_test),
-		cmocka_unit_test(share_change_test),      cmocka_unit_test(share_two_test),
+		cmocka_unit_test(keep_known_test),
+		cmocka_unit_test(keep_established_test),
+		cmocka_unit_test(keep_set_test),
+		cmocka_unit_test(keep_set_dest_test),
+		cmocka_unit_test(keep_set_count_test),
+		cmocka_unit_test(keep_tables_test),
+		cmocka_unit_test(share_known_test),
+		cmocka_unit_test(share_newcomers_test),
+		cmocka_unit_test(share_established_test),
+		cmocka_unit_test(share_counts_test),
+		cmocka_unit_test(share_key_test),
+		cmocka_unit_test(share_rules_test),
+		cmocka_unit_test(share_change_test),
+		cmocka_unit_test(share_two_test),
+		cmocka_unit_test(share_pattern_test),
+		cmocka_unit_test(share_pattern_first_test),
 		cmocka_unit_test(share_bound_test),
 	};
 

@@ -197,6 +197,39 @@ static void bin_cap_test(void **state)
 	assert_in_range(passed, steps * 5, steps * 5 * 106 / 100 + 200);
 }
 
+/* What is refused uncounted is what the rows refuse, and nothing is written. */
+static void bin_uncounted_test(void **state)
+{
+	struct rl_share_part *part = &sim.s.part[RL_SHARE_STRANGER];
+	uint64_t random = 11, refused = 0, turns = TURNS(100000);
+
+	(void)state;
+	start(20000, 1, 1);
+	for (uint64_t i = 0; i < turns; i++) {
+		struct rl_bin *const rows[] = {&sim.bins[0], &sim.bins[1], &sim.bins[2]};
+		uint64_t now = sim.s.began_ns + random_next(&random) % sim.n.step_ns;
+		uint32_t luck = (uint32_t)random_next(&random);
+		uint32_t chance = (uint32_t)random_next(&random);
+		struct share_draw draw;
+		struct rl_bin was;
+
+		part->pace = (1 + random_next(&random) % 300) * SHARE_ONE;
+		for (int row = 0; row < RL_ROWS; row++)
+			sim.bins[row] = (struct rl_bin){
+				(uint64_t)sim.s.step << BIN_STEP_SHIFT |
+					(BIN_SPAN(part->pace) << random_next(&random) % 10),
+				part->clock + random_next(&random) % (part->pace * 4)};
+		share_draw_begin(&draw, luck, chance);
+		was = sim.bins[0];
+		if (!share_refuses_uncounted(&draw, rows[0], &sim.s, &sim.n, now))
+			continue;
+		refused++;
+		assert_false(share_stranger_admits(&sim.s, rows, &sim.n, 1, now, luck, chance));
+		assert_memory_equal(&sim.bins[0], &was, sizeof(was));
+	}
+	assert_true(refused > turns / 10);
+}
+
 /* ---- what decays */
 
 static void decay_test(void **state)
@@ -204,6 +237,9 @@ static void decay_test(void **state)
 	struct rl_bin bin = {0};
 
 	(void)state;
+	for (uint64_t i = 0; i < 100000; i++) /* within a step nothing does */
+		bin_count(&bin, 7, 1 << 30, 1, 0);
+	assert_int_equal(bin_recent(&bin, 7), 100000 * SHARE_ONE);
 	for (uint32_t from = 65530; from < 65542; from++)
 		for (uint32_t steps = 0; steps < 80; steps++) {
 			double exact = 1e6 * SHARE_ONE * exp(-(double)steps / 10);
@@ -310,13 +346,14 @@ static void flood_test(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[16] = {
-		cmocka_unit_test(steps_test),    cmocka_unit_test(senders_test),
-		cmocka_unit_test(bin_slow_test), cmocka_unit_test(bin_cap_test),
-		cmocka_unit_test(decay_test),    cmocka_unit_test(silence_test),
-		cmocka_unit_test(room_test),     cmocka_unit_test(tick_test),
+	struct CMUnitTest tests[17] = {
+		cmocka_unit_test(steps_test),         cmocka_unit_test(senders_test),
+		cmocka_unit_test(bin_slow_test),      cmocka_unit_test(bin_cap_test),
+		cmocka_unit_test(decay_test),         cmocka_unit_test(silence_test),
+		cmocka_unit_test(room_test),          cmocka_unit_test(tick_test),
+		cmocka_unit_test(bin_uncounted_test),
 	};
-	size_t count = 8;
+	size_t count = 9;
 
 	for (size_t i = 0; i < ARRAY_SIZE(floods); i++)
 		tests[count++] = (struct CMUnitTest){floods[i].name, flood_test, NULL, NULL,

@@ -134,13 +134,31 @@ static void class_choose(struct build *b)
 		header->refusal_class = (struct rl_refusal_class){0};
 }
 
-/* ---- of limits that every packet meets (bpf/limit/shared_refusal.h) */
+/* ---- of limits that every packet meets (bpf/limit/shared_refusal.h, pattern_refusal.h) */
 
 static bool rule_refuses(const struct rl_rule *rule)
 {
 	return rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
 	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
 	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
+}
+
+/* Does the limit refuse strangers by their pattern, whatever else the packet meets? */
+static bool rule_refuses_patterns(const struct rl_rule *rule)
+{
+	return rule->backend == RL_BACKEND_PARTS && rule->parts.step_ns && rule->parts.classes &&
+	       !(rule->flags & RL_RULE_SHADOW) && refusal_is_final(rule) &&
+	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
+}
+
+static void patterns_choose(struct build *b, const struct rl_rule *rule)
+{
+	struct rl_policy_header *header = &b->out->header;
+
+	if (header->uses & RL_USE_PATTERNS)
+		return;
+	header->uses |= RL_USE_PATTERNS;
+	header->patterns_of = b->base + (uint32_t)(rule - b->out->rules);
 }
 
 /* Where the device allows packets, its limits do not hold for them. */
@@ -151,7 +169,9 @@ static void group_refuses(struct build *b, const struct rl_range *range)
 
 	if (!rule || rule->action == RL_ACTION_ALLOW)
 		return;
-	for (struct rl_rule *end = rule + count; rule < end; rule++)
+	for (struct rl_rule *end = rule + count; rule < end; rule++) {
+		if (rule_refuses_patterns(rule))
+			patterns_choose(b, rule);
 		if (rule_refuses(rule)) {
 			rule->flags |= rule->match.flags & RL_MATCH_NEW_SOURCE
 					       ? RL_RULE_REFUSES_NEW
@@ -159,6 +179,7 @@ static void group_refuses(struct build *b, const struct rl_range *range)
 			strangers_note(b, rule);
 			b->out->header.uses |= RL_USE_REFUSES;
 		}
+	}
 }
 
 /* An IPv6 lookup address is a /64: longer prefixes, and members of sets, split it, so its refusals
