@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# play.sh [--minutes N | --seconds N] [--bare] [NAME…]: plays the policies that come with rlctl, each with a server and its
+# play.sh [--minutes N | --seconds N] [--bare | --unshared] [NAME…]: plays the policies that come with rlctl, each with a server and its
 # client in namespaces of their own: the client must not lose a packet to the policy, neither in peace nor beside the
 # floods that the policy is for, and no more than its limit of a flood may reach the server. Not a part of the check,
 # which runs it for some seconds (tests/net/test_play.sh): ten minutes each, all at once. Prints TAP, and on stderr
 # a row for docs/policies.md. With --bare no policy is attached: whether the client loses anything by itself, and how many
-# newcomers get in beside floods then. scripts/deps.sh --play installs what it plays with.
+# newcomers get in beside floods then; with --unshared, how many do with the policy without the word share.
+# scripts/deps.sh --play installs what it plays with.
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/../net/dns.sh"
 source "$(dirname "$0")/services.sh"
@@ -19,6 +20,7 @@ ONE=192.0.2.17            # one of them
 BOTNET=100.64.0.0         # addresses that each stay below their limit
 BESIDE=''                 # set beside a flood
 BARE=''                   # set with --bare
+UNSHARED=''               # set with --unshared
 FLOOD=(--rate 40000 --batch 16)
 
 # ---- what passed
@@ -186,7 +188,7 @@ beside_newcomers() {
 	came=$("${NAME}_newcomers" "${addresses[@]}")
 	kill -- "-$flood" || { echo 'the flood ended before them' && return 1; }
 	echo "newcomers beside $1: $came of $NEWCOMERS" | tee -a "$TMP/floods"
-	[[ -n $BARE || $came -ge $((NEWCOMERS * 8 / 10)) ]] || { rl B stats && return 1; }
+	[[ -n $BARE$UNSHARED || $came -ge $((NEWCOMERS * 8 / 10)) ]] || { rl B stats && return 1; }
 }
 
 play_newcomers() {
@@ -219,6 +221,14 @@ play_bare() {
 	return "$status"
 }
 
+play_unshared() {
+	grep -q ' share$' "$POLICY" || { skip "$NAME" 'no limit is shared'; return; }
+	sed 's/ share$//' "$POLICY" >"$TMP/unshared.policy"
+	t "$NAME: the policy without shares" rl B attach veth-B --policy "$TMP/unshared.policy" || return
+	t "$NAME: the client begins" "${NAME}_joins" && play_newcomers || return
+	[[ ! -e $TMP/floods ]] || echo "$NAME|unshared|$(paste -sd ';' "$TMP/floods")" >&2
+}
+
 play() {
 	NAME=$1 POLICY=$TOP/policies/$1.policy
 	local missing flood status=0
@@ -229,6 +239,7 @@ play() {
 		{ ip -n "$(ns B)" route replace default via 10.77.0.1 && counters; } || return
 	t "$NAME: the server starts" "${NAME}_serves" || return
 	[[ -z $BARE ]] || { play_bare; return; }
+	[[ -z $UNSHARED ]] || { play_unshared; return; }
 	t "$NAME: the policy is found by its name" rl B attach veth-B --policy "$NAME" || return
 	bg watch_rate
 	WATCH=$BG_PID
@@ -248,6 +259,7 @@ while [[ $# -gt 0 ]]; do
 	--minutes) LENGTH=$(($2 * 60)) && shift ;;
 	--seconds) LENGTH=$2 && shift ;;
 	--bare) BARE=1 ;;
+	--unshared) UNSHARED=1 ;;
 	*) NAMES+=("$1") ;;
 	esac
 	shift
@@ -262,7 +274,7 @@ if [[ ${#NAMES[@]} -eq 1 ]]; then
 fi
 [[ ${#NAMES[@]} -gt 0 ]] || mapfile -t NAMES < <(cd "$TOP/policies" && printf '%s\n' *.policy | sed 's/\.policy$//')
 for name in "${NAMES[@]}"; do
-	bash "$0" --seconds "$LENGTH" ${BARE:+--bare} "$name" &
+	bash "$0" --seconds "$LENGTH" ${BARE:+--bare} ${UNSHARED:+--unshared} "$name" &
 done
 failed=0
 for _ in "${NAMES[@]}"; do
