@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/output/output.h"
+
+#include <cmocka.h> /* after message.h, for it has a macro fail() */
 
 static struct event event_made(void)
 {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/events/watched.h"
@@ -18,6 +16,8 @@
 #include "watch/packet_fields.h"
 #include "watch/quota.h"
 #include "watch/traits.h"
+
+#include <cmocka.h> /* after message.h, for it has a macro fail() */
 
 #define TENTH ONSET_TENTH_NS
 

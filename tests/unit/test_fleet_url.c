@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "cli/cmd.h"
+#include "cli/cmd.h" /* before cmocka.h, which has a macro fail() */
 #include "fleet/url.h"
+
+#include <cmocka.h>
 
 struct row {
 	const char *name, *text;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verbs, options and the parsed command line. A new option is a row of COMMAND_OPTIONS, a new
- * verb a row of all_verbs[] in verbs.c and a file cmd_VERB.c.
+/* Verbs, options and the parsed command line, and with them what every verb uses: messages, units,
+ * output, instances and policies. A new option is a row of COMMAND_OPTIONS, a new verb a row of
+ * all_verbs[] in verbs.c and a file cmd_VERB.c.
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "base/message.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/output.h"
 #include "kernel/attach/attach.h"
 #include "kernel/instance/bpffs.h"
-#include "kernel/instance/instance.h"
+#include "kernel/instance/open.h"
 #include "policy/origin.h"
-#include "policy/policy.h"
 
-struct json_object;
 struct policy_file;
 
 /* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "help").
@@ -155,6 +154,9 @@ struct option_text {
 	const char *argument; /* of its choices the first, or another word; NULL: as it is */
 };
 
+/* Runs a verb. 0, < 0 or EXIT_USAGE; reports. */
+typedef int verb_fn(const struct command *command);
+
 struct verb {
 	const char *name;  /* "attach", or "rule add" */
 	const char *words; /* as the usage shows them */
@@ -174,7 +176,7 @@ struct verb {
 	bool rest;   /* words after `--` are not its own */
 	bool hidden; /* not in the usage */
 	bool takes;  /* it takes something away: a slip of one letter at most means it */
-	int (*run)(const struct command *command); /* 0, < 0 or EXIT_USAGE; reports */
+	verb_fn *run;
 };
 
 #define EXIT_USAGE 2
@@ -183,50 +185,14 @@ struct verb {
 extern const struct verb *verbs;
 extern const struct verb all_verbs[]; /* verbs.c */
 
-int cmd_attach(const struct command *command);
-int cmd_detach(const struct command *command);
-int cmd_status(const struct command *command);
-int cmd_explain(const struct command *command);
-int cmd_rule_add(const struct command *command);
-int cmd_rule_del(const struct command *command);
-int cmd_rule_get(const struct command *command);
-int cmd_rule_list(const struct command *command);
-int cmd_rule_flush(const struct command *command);
-int cmd_apply(const struct command *command);
-int cmd_confirm(const struct command *command);
-int cmd_diff(const struct command *command);
-int cmd_undo(const struct command *command);
-int cmd_ban(const struct command *command);
-int cmd_unban(const struct command *command);
-int cmd_alarm_list(const struct command *command);
-int cmd_alarm_on(const struct command *command);
-int cmd_alarm_off(const struct command *command);
-int cmd_doctor(const struct command *command);
-int cmd_policies(const struct command *command);
-int cmd_save(const struct command *command);
-int cmd_set_load(const struct command *command);
-int cmd_set_save(const struct command *command);
-int cmd_set_restore(const struct command *command);
-int cmd_show(const struct command *command);
-int cmd_stats(const struct command *command);
-int cmd_exporter(const struct command *command);
-int cmd_simulate(const struct command *command);
-int cmd_suggest(const struct command *command);
-int cmd_monitor(const struct command *command);
-int cmd_top(const struct command *command);
-int cmd_events(const struct command *command);
-int cmd_report(const struct command *command);
-int cmd_source_show(const struct command *command);
-int cmd_source_forgive(const struct command *command);
-int cmd_source_list(const struct command *command);
-int cmd_set_add(const struct command *command);
-int cmd_set_del(const struct command *command);
-int cmd_set_test(const struct command *command);
-int cmd_set_list(const struct command *command);
-int cmd_set_flush(const struct command *command);
-int cmd_set_swap(const struct command *command);
-int cmd_complete(const struct command *command);
-int cmd_completion(const struct command *command);
+verb_fn cmd_attach, cmd_detach, cmd_status, cmd_explain, cmd_rule_add, cmd_rule_del, cmd_rule_get,
+	cmd_rule_list, cmd_rule_flush, cmd_apply, cmd_confirm, cmd_diff, cmd_undo, cmd_ban,
+	cmd_unban, cmd_alarm_list, cmd_alarm_on, cmd_alarm_off, cmd_doctor, cmd_policies, cmd_save,
+	cmd_set_load, cmd_set_save, cmd_set_restore, cmd_show, cmd_stats, cmd_exporter,
+	cmd_simulate, cmd_suggest, cmd_monitor, cmd_top, cmd_events, cmd_report, cmd_source_show,
+	cmd_source_forgive, cmd_source_list, cmd_set_add, cmd_set_del, cmd_set_test, cmd_set_list,
+	cmd_set_flush, cmd_set_swap, cmd_complete, cmd_completion, cmd_fleet_join, cmd_fleet_status,
+	cmd_fleet_leave, cmd_help;
 
 /* For --or-apply: notes each option of the command that the instance does not have. */
 void options_kept_note(const struct command *command, const struct attach_options *asked,
@@ -256,10 +222,6 @@ void policies_diff_print(const struct command *command, const struct instance *i
 
 /* The time of --try, 0 if not given. Returns 0 or EXIT_USAGE. */
 int try_get(const struct command *command, uint64_t *out_ns);
-
-int cmd_fleet_join(const struct command *command);
-int cmd_fleet_status(const struct command *command);
-int cmd_fleet_leave(const struct command *command);
 
 /* Reports that the target has no instance: 0 and a note without a device, else -1. */
 int nothing_attached(const struct target *target); /* cmd_status.c */
@@ -359,7 +321,6 @@ const char *option_argument(const struct verb *verb, int option);
 void usage_print(FILE *file);
 /* Help for the verb or family that the words name, or the usage. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
-int cmd_help(const struct command *command);
 
 /* ---- policy_file.c: policies in files */
 

@@ -2,15 +2,12 @@
 /* Dispatch. Exit status: 0 done, 1 failed, 2 usage error. */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/privilege.h"
 #include "cli/cmd.h"
 #include "cli/events/journal.h"
-#include "cli/output/output.h"
 #include "kernel/device/netns.h"
 #include "kernel/maps/log.h"
 

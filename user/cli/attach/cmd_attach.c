@@ -6,20 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/attach/devices.h"
 #include "cli/attach/plan.h"
-#include "cli/cmd.h"
 #include "cli/policy/save_file.h"
 #include "cli/policy/try.h"
-#include "kernel/attach/attach.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
-#include "policy/policy.h"
 
 #define CHALLENGE_RATE_MAX 100000000u
 

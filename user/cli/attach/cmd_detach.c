@@ -2,8 +2,6 @@
 /* rlctl detach: removes our program from the device, and no other. */
 
 #include "cli/cmd.h"
-#include "kernel/attach/attach.h"
-#include "kernel/instance/instance.h"
 
 static int detach(const struct command *command, void *arg)
 {

@@ -3,14 +3,10 @@
  * its options, so options that contradict it are refused; with --or-apply they are noted.
  */
 
-#include "base/message.h"
 #include "cli/cmd.h"
-#include "kernel/attach/attach.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/mode.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/stats.h"
 
 /* An option of attach and the instance's value. */

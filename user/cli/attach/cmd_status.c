@@ -6,16 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/output/line.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/stats.h"
 #include "watch/alarm_text.h"
 

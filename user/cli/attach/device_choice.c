@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The devices of this namespace that the words of attach select. */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "cli/attach/devices.h"
-#include "cli/output/output.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/failures.h"
 

@@ -13,15 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/signals.h"
-#include "base/units.h"
 #include "cli/attach/plan.h"
-#include "cli/output/output.h"
 #include "cli/policy/try.h"
 #include "kernel/device/cpus.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/stats.h"
 
 #define KIND_ERROR '!'

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <net/if.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "cli/cmd.h"
-#include "kernel/attach/attach.h"
 
 struct trials;
 

@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/signals.h"
 #include "cli/attach/devices.h"
-#include "cli/output/output.h"
 #include "kernel/device/device.h"
 #include "kernel/device/links.h"
 #include "kernel/instance/find.h"

@@ -5,15 +5,12 @@
 
 #include "cli/attach/plan.h"
 
-#include "base/message.h"
 #include "cli/guard/guard.h"
 #include "cli/guard/surroundings.h"
 #include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
 #include "kernel/attach/mode.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 
 /* --by source|dest */
 enum { BY_DEST = 1 };

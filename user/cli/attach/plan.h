@@ -2,12 +2,7 @@
 /* Everything that an attach to one device needs to know, before anything touches that device. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cli/cmd.h"
-#include "kernel/attach/attach.h"
-#include "policy/policy.h"
 
 struct trials;
 

@@ -4,7 +4,6 @@
 #include "cli/output/alarms_output.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "cli/output/output.h"

@@ -12,7 +12,6 @@
 #include <json-c/json.h>
 
 #include "policy/policy.h"
-#include "rlctl_abi.h"
 
 /* Global options. */
 extern bool output_json;   /* -j */

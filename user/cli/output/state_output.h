@@ -2,13 +2,10 @@
 /* Keys of states and bans as text, and their fields in records. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "kernel/state/source_entry.h"
 #include "policy/policy.h"
-#include "rlctl_abi.h"
 
 #define KEY_TEXT_MAX (3 * PREFIX_TEXT_MAX)
 

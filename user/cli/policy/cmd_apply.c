@@ -8,20 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
-#include "cli/cmd.h"
 #include "cli/guard/guard.h"
 #include "cli/guard/session.h"
 #include "cli/guard/surroundings.h"
-#include "cli/output/output.h"
 #include "cli/policy/replaced.h"
 #include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
@@ -30,7 +25,6 @@
 #include "kernel/sets/set_load.h"
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 /* ---- --check ---- */

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/cmd_rule.h"
 #include "cli/policy/denial.h"
@@ -18,7 +14,6 @@
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "policy/sets/member.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 #define BAN_USUAL "1h"

@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "kernel/attach/trial.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 
 struct trial_place {

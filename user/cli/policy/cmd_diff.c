@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl diff: what `apply` would change. Reads only, and so needs no more privileges than `show`.
  */
-#include <stdio.h>
 
-#include "base/message.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 /* With -j, the arrays of the document; else NULL. */

@@ -2,18 +2,12 @@
 /* rlctl explain ADDRESS MATCH ...: what becomes of such a packet now, rule by rule. Sends nothing
  * and changes nothing.
  */
-#include <errno.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
 #include "cli/guard/session.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/source_answer.h"
 #include "compile/allowance.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl policies: lists the policies that come with rlctl, or prints one of them. */
-#include <stdio.h>
 
-#include "base/message.h"
 #include "cli/attach/named_policy.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 
 static void list(const struct policy_names *names)
 {

@@ -10,27 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
 #include "cli/guard/guard.h"
 #include "cli/guard/surroundings.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/replaced.h"
 #include "compile/compile.h"
 #include "compile/numbers.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
 #include "policy/lint/everybody.h"
 #include "policy/names.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 /* ---- words ---- */

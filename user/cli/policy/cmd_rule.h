@@ -2,9 +2,7 @@
 /* Shared by the verbs of `rlctl rule`. */
 #pragma once
 
-#include "cli/cmd.h"
 #include "cli/guard/session.h"
-#include "policy/policy.h"
 
 struct json_object;
 

@@ -5,18 +5,14 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/message.h"
-#include "cli/cmd.h"
 #include "cli/guard/guard.h"
 #include "cli/guard/session.h"
 #include "cli/guard/surroundings.h"
-#include "cli/output/output.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 struct change {

@@ -2,14 +2,9 @@
 /* rlctl rule get ADDR: the rules that decide for packets of an address, in order of evaluation.
  * Rules that decide for no packet of that address are omitted.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/cmd_rule.h"
 #include "kernel/policy/policy_read.h"
@@ -17,7 +12,6 @@
 #include "kernel/state/alarm_live.h"
 #include "policy/packets/decide.h"
 #include "policy/packets/level.h"
-#include "policy/policy.h"
 #include "policy/packets/probe.h"
 #include "policy/lint/proof.h"
 #include "policy/sets/set.h"

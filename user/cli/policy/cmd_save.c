@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl save: writes the policy in force to the file that the units read. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/save_file.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/policy/policy_read.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 #ifndef RLCTL_POLICIES

@@ -2,13 +2,9 @@
 /* rlctl show: prints the policy in force in the format that apply reads. */
 
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 static void line_put(const char *line, void *arg)

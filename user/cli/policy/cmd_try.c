@@ -17,18 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/privilege.h"
 #include "base/signals.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/policy/try.h"
 #include "cli/sets/set_each.h"
-#include "kernel/instance/instance.h"
 #include "kernel/policy/policy_write.h"
-#include "policy/policy.h"
 
 #define TRY_MIN_NS     NS_PER_SECOND
 #define TRY_MAX_NS     NS_PER_DAY

@@ -2,14 +2,7 @@
 /* rlctl undo: applies a policy that was replaced. The one that it replaces is kept in turn, so that
  * a second `undo` takes back the first. */
 #include "base/clock.h"
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/policy/replaced.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 
 /* The policy that an instance is to have again, and the one that it has. */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
-#include "cli/output/output.h"
 #include "cli/sets/set_parts.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"

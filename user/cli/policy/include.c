@@ -8,16 +8,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file_link.h"
-#include "base/message.h"
-#include "cli/output/output.h"
-#include "policy/policy.h"
 
 #define DEPTH_MAX 8
 #define FILES_MAX 1000

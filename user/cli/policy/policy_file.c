@@ -13,17 +13,12 @@
 
 #include "base/clock.h"
 #include "base/file_link.h"
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/attach/named_policy.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/policy/include.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
 #include "kernel/sets/set_load.h"
 #include "policy/lint/lint.h"
-#include "policy/policy.h"
 
 #define MEM_MAJOR    1 /* of the kernel's devices.txt */
 #define MEM_NULL     3

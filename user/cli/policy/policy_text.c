@@ -5,9 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 
 #define FILE_MAX_BYTES (1ull << 30)
 

@@ -7,15 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "cli/events/journal_place.h"
-#include "cli/output/output.h"
 
 #define HEAD     "# replaced at "
 #define OF       ", attached at "

@@ -3,11 +3,7 @@
  * is detached or the machine restarts. */
 #pragma once
 
-#include <stdint.h>
-
 #include "cli/cmd.h"
-#include "kernel/instance/instance.h"
-#include "policy/policy.h"
 
 #define REPLACED_MAX 3 /* of each instance */
 

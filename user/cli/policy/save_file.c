@@ -9,13 +9,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "cli/cmd.h"
 
 #define LINKS_MAX 8

@@ -5,12 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "cli/output/output.h"
 #include "cli/sets/set_open.h"
 #include "cli/sets/set_parts.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/open.h"
 
 /* ---- add, del */
 

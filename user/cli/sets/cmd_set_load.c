@@ -5,14 +5,9 @@
  */
 #include <string.h>
 
-#include "base/message.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/sets/set_each.h"
 #include "cli/sets/set_parts.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/open.h"
-#include "kernel/instance/selection.h"
 #include "kernel/sets/set_load.h"
 #include "kernel/sets/set_state.h"
 

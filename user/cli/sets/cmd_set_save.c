@@ -9,13 +9,9 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/message.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/save_file.h"
 #include "cli/sets/set_each.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/sets/set_state.h"
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "cli/output/output.h"
 #include "policy/sets/member_list.h"
 
 /* ---- begin */

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-#include "cli/output/output.h"
-#include "kernel/instance/open.h"
-
 struct each {
 	const struct command *command;
 	int (*run)(const struct command *one, void *arg);

@@ -6,11 +6,7 @@
 
 #include <string.h>
 
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/sets/set_open.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 

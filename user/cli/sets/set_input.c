@@ -10,11 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
-
 #define BUFFER_SIZE 262144 /* bytes, of whole lines and the beginning of one */
 #define SHOWN_MAX   60     /* bytes of a wrong line in a message */
 

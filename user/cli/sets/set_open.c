@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include "base/hint.h"
-#include "base/message.h"
-#include "cli/output/output.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/set_load.h"

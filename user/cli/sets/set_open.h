@@ -3,8 +3,6 @@
 #pragma once
 
 #include "cli/cmd.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/sets/sets.h"
 
 /* A set whose members are open. */

@@ -4,13 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/member_hash.h"
-#include "base/message.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 

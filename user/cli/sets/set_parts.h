@@ -2,11 +2,6 @@
 /* The parts of the verbs that change the members of a set and show them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "cli/cmd.h"
 #include "cli/guard/guard.h"
 #include "cli/sets/set_open.h"
 #include "compile/member_table.h"

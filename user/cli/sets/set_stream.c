@@ -3,7 +3,6 @@
  * once, and together, at most every PACE_NS: each time invalidates the caches of packets. While
  * it waits for more, the instance is neither locked nor open.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -11,9 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/signals.h"
-#include "cli/output/output.h"
 #include "cli/sets/set_parts.h"
 
 #define PACE_NS   (10 * NS_PER_MS)

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl alarm: the alarms of a policy, and those that are turned on from outside. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/hint.h"
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/alarms_output.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/alarm_pull.h"
 #include "kernel/state/alarms.h"
 

@@ -3,7 +3,6 @@
  * of clients, each with one request and a bounded time; further connections wait in the backlog.
  * One document answers all scrapes of a second.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -20,11 +19,8 @@
 #include "cli/state/lazy_microhttpd.h"
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/privilege.h"
-#include "base/units.h"
 #include "cli/cmd.h"
-#include "kernel/instance/instance.h"
 #include "watch/prometheus.h"
 
 #define LISTEN_DEFAULT "127.0.0.1:9754"

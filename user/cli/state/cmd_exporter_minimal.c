@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A build without libmicrohttpd serves nothing. */
-#include "base/message.h"
 #include "cli/cmd.h"
 
 int cmd_exporter(const struct command *command)

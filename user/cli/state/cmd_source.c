@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl source show|forgive ADDR: shows or clears the states of an address under every limit.
  */
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/source_answer.h"
 #include "cli/state/source_shares.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "kernel/state/source.h"
-#include "policy/policy.h"
 
 /* An instance, its policy, and the states of the address. */
 struct lookup {

@@ -3,23 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/denial.h"
 #include "cli/sets/set_parts.h"
 #include "cli/words/selector.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "policy/names.h"
-#include "policy/policy.h"
 #include "watch/limited.h"
 
 #define SECONDS_MAX 60u

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl stats: passed and dropped packets, once or repeatedly, or for Prometheus. */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,18 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
 #include "cli/terminal.h"
 #include "cli/top/crowds.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/state/stats.h"
 #include "watch/prometheus.h"

@@ -4,16 +4,10 @@
 #include "cli/state/source_answer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/privilege.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "cli/output/output.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
 #include "kernel/state/source_known.h"

@@ -4,7 +4,6 @@
 
 #include "cli/cmd.h"
 #include "cli/policy/denial.h"
-#include "kernel/instance/instance.h"
 #include "watch/affected.h"
 
 struct source_answer {

@@ -8,17 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <json-c/json.h>
 
-#include "base/message.h"
-#include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "cli/output/shares_output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 #include "policy/names.h"
-#include "policy/policy.h"
 
 #define DOCUMENT_MAX (1ull << 30) /* bytes */
 

@@ -8,18 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "cli/cmd.h"
 #include "cli/policy/cmd_rule.h"
 #include "cli/policy/match_names.h"
 #include "cli/sets/set_open.h"
 #include "cli/words/complete.h"
 #include "kernel/device/netns.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "policy/key.h"
 #include "policy/names.h"
-#include "policy/policy.h"
 
 static void offer_verbs(struct completion *c, char *const *words, int count)
 {

@@ -2,7 +2,6 @@
 /* rlctl completion bash|zsh: prints the completion script of a shell. The script contains no words
  * but calls `rlctl complete`, so it is right for the version of rlctl that it finds.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/cmd.h"

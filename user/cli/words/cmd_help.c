@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl help [VERB], from the tables of verbs and options. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/cmd.h"

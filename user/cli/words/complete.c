@@ -2,7 +2,6 @@
 /* The words that `rlctl complete` offers. */
 #include "cli/words/complete.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Whether the word is new and there is room to remember it. */

@@ -2,14 +2,11 @@
 /* Candidates for arguments that are no words of the language: files, namespaces, devices, sets. */
 #include <dirent.h>
 #include <pwd.h>
-#include <stdio.h>
 
 #include "cli/attach/named_policy.h"
 #include "cli/sets/set_open.h"
 #include "cli/words/complete.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 
 void offer_files(struct completion *c)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Splits a command line into options, which may be anywhere, and words. */
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,12 +8,8 @@
 #include <string.h>
 
 #include "base/hint.h"
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "kernel/attach/object.h"
-#include "kernel/instance/instance.h"
 
 #define LONG_BASE 256 /* getopt's values of long options begin above all letters */
 

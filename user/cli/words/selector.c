@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#include "base/message.h"
-#include "cli/output/output.h"
-
 int selector_option(const struct command *command, const struct instance *instance,
 		    const struct policy *policy, const struct rule **out)
 {

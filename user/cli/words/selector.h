@@ -3,8 +3,6 @@
 #pragma once
 
 #include "cli/cmd.h"
-#include "kernel/instance/instance.h"
-#include "policy/policy.h"
 
 /* NULL without --rule. 0, -1 or EXIT_USAGE; reports. */
 int selector_option(const struct command *command, const struct instance *instance,

@@ -2,15 +2,11 @@
 /* Runs a verb on each instance that -i selects. A change is first checked on all of them, so that
  * an error that can be foreseen changes nothing anywhere.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/message.h"
 #include "base/signals.h"
 #include "cli/cmd.h"
-#include "cli/output/output.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/open.h"
 #include "kernel/instance/selection.h"
 
 struct run {

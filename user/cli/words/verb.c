@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/hint.h"
-#include "base/message.h"
-#include "base/units.h"
 #include "cli/cmd.h"
 #include "kernel/instance/selection.h"
 
