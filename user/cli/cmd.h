@@ -243,6 +243,12 @@ int targets_change(const struct command *command, targets_fn run, void *arg);
 /* Only checks. */
 int targets_check(const struct command *command, targets_fn run, void *arg);
 
+/* Runs a change with its guard, and again where that asks and the user agrees. `once` returns 0, an
+ * error, or GUARD_ASKS. */
+struct guard;
+int guarded_change(const struct command *command, struct guard *guard, bool only_warns,
+		   int (*once)(const struct command *command, void *arg), void *arg);
+
 /* ---- options.c, verb.c: parsing the command line */
 
 struct option_row {
@@ -271,6 +277,11 @@ int choice_find(const char *choices, const char *word);
 /* The option whose argument follows this word: --hook, -i, -ji; -1 if none. */
 int option_pending(const char *word);
 
+/* The help of an option, for the verb if it is not NULL. */
+const char *option_help(const struct verb *verb, int option);
+/* The argument of an option, NULL if it has none, for the verb if it is not NULL. */
+const char *option_argument(const struct verb *verb, int option);
+
 /* Reports an unknown verb and the nearest known one. Returns EXIT_USAGE. */
 int verb_unknown(char *const *words, int count);
 
@@ -295,6 +306,10 @@ int prefix_get(const char *word, uint8_t addr[16], uint8_t *len);
 /* The same of one address. */
 int address_get(const char *word, uint8_t addr[16]);
 
+/* The one rule that the words of --rule select, NULL without it. 0, -1 or EXIT_USAGE; reports. */
+int selector_option(const struct command *command, const struct instance *instance,
+		    const struct policy *policy, const struct rule **out);
+
 /* The option's number, 1..max, or `usual` if not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,
 		  uint32_t usual, uint32_t *out);
@@ -308,13 +323,6 @@ char *words_join(const char *first, char *const *words, int count);
 
 /* The word after the first `count` words of a line, if these are `words`. Modifies `line`. */
 const char *word_after(char *line, char *const *words, int count);
-
-/* ---- option_text.c */
-
-/* The help of an option, for the verb if it is not NULL. */
-const char *option_help(const struct verb *verb, int option);
-/* The argument of an option, NULL if it has none, for the verb if it is not NULL. */
-const char *option_argument(const struct verb *verb, int option);
 
 /* ---- cmd_help.c */
 
@@ -370,6 +378,9 @@ void policy_warnings_note(const struct policy_source *file, const struct policy 
  * consists of. 0 or -1; reports. */
 int policy_lint_note(const struct policy_source *file, const struct policy *policy,
 		     const struct policy_context *ctx);
+
+/* The context of a policy without an instance: of the target's hook. */
+struct policy_context context_assumed(const struct target *target);
 
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; reports. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,

@@ -31,7 +31,7 @@
 
 struct check {
 	const struct policy_file *file;
-	struct policy *policy;
+	struct policy policy;
 	struct policy_context ctx;
 	bool found; /* an instance that could be read: */
 	struct rl_instance info;
@@ -55,49 +55,38 @@ static int check_against(struct instance *instance, void *arg)
 	check->found = true;
 	check->info = instance->info;
 	memcpy(check->device, instance->device, sizeof(check->device));
-	rc = policy_file_parse(check->file, &check->ctx, check->policy);
-	return rc ? rc : instance_policy_check(instance, check->policy, &check->file->source);
-}
-
-/* Whether this user may list instances; if not, --check works without one and reports nothing. */
-static bool may_list(const struct target *target)
-{
-	char path[PATH_MAX];
-
-	return snprintf(path, sizeof(path), "%s/rlctl", target->bpffs) < (int)sizeof(path) &&
-	       !access(path, R_OK | X_OK);
+	rc = policy_file_parse(check->file, &check->ctx, &check->policy);
+	return rc ? rc : instance_policy_check(instance, &check->policy, &check->file->source);
 }
 
 static int check_alone(const struct target *target, struct check *check)
 {
-	bool by_dest = target->hook == RL_HOOK_EGRESS;
 	struct policy_context *ctx = &check->ctx;
 	int rc = 0;
 
-	*ctx = (struct policy_context){.mtu = 1500,
-				       .by_dest = by_dest,
-				       .tc = target->hook > RL_HOOK_XDP,
-				       .leaving = target->hook == RL_HOOK_EGRESS};
+	*ctx = context_assumed(target);
 	if (target->device && if_nametoindex(target->device))
-		rc = device_context(target, by_dest, ctx);
+		rc = device_context(target, ctx->by_dest, ctx);
 	if (!rc)
-		rc = policy_file_parse(check->file, ctx, check->policy);
+		rc = policy_file_parse(check->file, ctx, &check->policy);
 	return rc ? rc
 		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
-				      check->policy);
+				      &check->policy);
 }
 
 /* Checks against the instance of the device if it can be read, else against the device, else
  * against the defaults. */
-static int check_file(const struct target *target, const struct policy_file *file,
-		      struct policy *policy)
+static int check_file(const struct target *target, const struct policy_file *file)
 {
-	struct check check = {.file = file, .policy = policy};
+	struct check check = {.file = file};
 	struct target one = *target;
+	char pins[PATH_MAX];
 	unsigned int hooks = 0;
 	int rc = 0;
 
-	if (target->device && may_list(target))
+	/* A user who may not list instances checks without one, and nothing is reported. */
+	snprintf(pins, sizeof(pins), "%s/rlctl", target->bpffs);
+	if (target->device && !access(pins, R_OK | X_OK))
 		rc = instance_for_each(target, hook_add, &hooks);
 	if (!rc && hooks) {
 		one.hook = hook_meant(hooks);
@@ -106,15 +95,16 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	}
 	if (!rc && !check.found)
 		rc = check_alone(target, &check);
-	if (rc)
-		return rc;
-	policy_warnings_note(&file->source, policy, &check.ctx);
-	if (check.found)
-		surroundings_note(check.device, &check.info, policy);
-	else if (target->device)
-		surroundings_note(target->device, NULL, policy);
-	sets_files_check(policy);
-	return policy_lint_note(&file->source, policy, &check.ctx);
+	if (!rc) {
+		policy_warnings_note(&file->source, &check.policy, &check.ctx);
+		if (check.found || target->device)
+			surroundings_note(check.found ? check.device : target->device,
+					  check.found ? &check.info : NULL, &check.policy);
+		sets_files_check(&check.policy);
+		rc = policy_lint_note(&file->source, &check.policy, &check.ctx);
+	}
+	policy_clear(&check.policy);
+	return rc;
 }
 
 /* ---- permanently, or on trial ---- */
@@ -134,22 +124,22 @@ struct apply {
 	bool in_force; /* now, and not on trial */
 };
 
-static int policy_guard(struct apply *apply, const struct instance *instance,
-			const struct policy *next, const struct policy_context *ctx)
+static int policy_guard(struct apply *apply)
 {
+	const struct instance *instance = &apply->instance;
 	struct policy current = {0};
 	struct set_live sets;
 	int rc;
 
-	if (!guard_wanted(&apply->guard) && next->count)
+	if (!guard_wanted(&apply->guard) && apply->policy.count)
 		return 0;
 	rc = instance_policy_read(instance, &current);
 	set_live_open(instance, &sets);
-	if (!rc && !next->count)
+	if (!rc && !apply->policy.count)
 		rc = guard_empty(&apply->guard, current.count, apply->file->name);
 	if (!rc)
-		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current, next,
-				    &sets.members);
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, &apply->ctx,
+				    &current, &apply->policy, &sets.members);
 	set_live_close(&sets);
 	policy_clear(&current);
 	return rc;
@@ -197,73 +187,47 @@ static bool policies_differ(const struct policy *a, const struct policy *b)
 	return differ;
 }
 
-static bool has_counted(const struct rule_counters *counters)
+/* Was the rule in the former policy as well, and has it counted packets then? */
+static bool keeps_count(const struct apply *apply, const struct rule *rule,
+			const struct rule_counters *counters)
 {
-	return counters->passed.packets || counters->dropped.packets || counters->shadow.packets;
-}
+	const struct rule *former = policy_find(&apply->former, rule);
 
-/* The rules of `next` that were in the former policy as well, and have counted packets then. */
-static int counting_find(const struct apply *apply, const struct instance *instance,
-			 const struct policy *next, struct policy *out)
-{
-	struct rule_counters *counters;
-	size_t kept = 0;
-	int rc;
-
-	policy_for_each (next, rule) {
-		const struct rule *former = policy_find(&apply->former, rule);
-
-		if (former && former->counter_id == rule->counter_id)
-			rules_append(out, rule);
-	}
-	counters = calloc(out->count + 1, sizeof(*counters));
-	if (!counters)
-		out_of_memory();
-	rc = counters_read(instance, out, counters);
-	for (size_t i = 0; !rc && i < out->count; i++)
-		if (has_counted(&counters[i]))
-			out->rules[kept++] = out->rules[i];
-	out->count = rc ? 0 : kept;
-	free(counters);
-	return rc;
+	return former && former->counter_id == rule->counter_id &&
+	       (counters->passed.packets || counters->dropped.packets || counters->shadow.packets);
 }
 
 /* Their numbers are not of the new policy alone. */
-static void counting_note(const struct apply *apply, const struct instance *instance,
-			  const struct policy *next, const struct policy_context *ctx)
+static void counting_note(const struct apply *apply)
 {
-	struct policy kept = {0};
+	const struct policy *next = &apply->policy;
+	struct rule_counters *counters = calloc(next->count + 1, sizeof(*counters));
 	char words[RULE_TEXT_MAX], more[64] = "";
+	const struct rule *first = NULL;
+	size_t kept = 0;
 
-	if (counting_find(apply, instance, next, &kept) || !kept.count) {
-		policy_clear(&kept);
-		return;
-	}
-	rule_format(words, &kept.rules[0], ctx);
-	if (kept.count > 1)
-		snprintf(more, sizeof(more), ", and %zu more%s", kept.count - 1,
+	if (!counters)
+		out_of_memory();
+	if (!counters_read(&apply->instance, next, counters))
+		for (size_t i = next->count; i--;)
+			if (keeps_count(apply, &next->rules[i], &counters[i])) {
+				first = &next->rules[i];
+				kept++;
+			}
+	if (first)
+		rule_format(words, first, &apply->ctx);
+	if (kept > 1)
+		snprintf(more, sizeof(more), ", and %zu more%s", kept - 1,
 			 output_verbose ? ":" : " (-v names them)");
-	note("%s: %zu rule%s counters: %s%s", instance->device, kept.count,
-	     kept.count == 1 ? " keeps its" : "s keep their", words, more);
-	for (size_t i = 1; output_verbose && i < kept.count; i++) {
-		rule_format(words, &kept.rules[i], ctx);
-		note("  %s", words);
-	}
-	policy_clear(&kept);
-}
-
-/* Keeps the policy that was replaced. */
-static void former_keep(const struct apply *apply, const struct instance *instance,
-			const struct policy_context *ctx)
-{
-	int lock = -1;
-
-	if (apply->try_ns) /* a trial releases the lock */
-		lock = pins_lock(instance->path, false);
-	if (!apply->try_ns || lock >= 0)
-		replaced_keep(instance, &apply->former, ctx, apply->drop_ns);
-	if (lock >= 0)
-		close(lock);
+	if (first)
+		note("%s: %zu rule%s counters: %s%s", apply->instance.device, kept,
+		     kept == 1 ? " keeps its" : "s keep their", words, more);
+	for (size_t i = 0; first && output_verbose && i < next->count; i++)
+		if (&next->rules[i] != first && keeps_count(apply, &next->rules[i], &counters[i])) {
+			rule_format(words, &next->rules[i], &apply->ctx);
+			note("  %s", words);
+		}
+	free(counters);
 }
 
 /* Opens the instance for writing and checks what is to come into force there. 0, below 0, or
@@ -279,7 +243,7 @@ static int apply_begin(struct apply *apply)
 	instance_context(instance, &apply->ctx);
 	rc = policy_file_parse(apply->file, &apply->ctx, &apply->policy);
 	if (!rc)
-		rc = policy_guard(apply, instance, &apply->policy, &apply->ctx);
+		rc = policy_guard(apply);
 	if (!rc)
 		policy_warnings_note(&apply->file->source, &apply->policy, &apply->ctx);
 	if (rc)
@@ -289,54 +253,42 @@ static int apply_begin(struct apply *apply)
 
 static void apply_end(struct apply *apply)
 {
+	struct instance *instance = &apply->instance;
 	bool in_force = apply->in_force;
+	int lock = -1;
 
 	if (in_force && policies_differ(&apply->former, &apply->policy)) {
-		former_keep(apply, &apply->instance, &apply->ctx);
-		counting_note(apply, &apply->instance, &apply->policy, &apply->ctx);
+		if (apply->try_ns) /* a trial releases the lock */
+			lock = pins_lock(instance->path, false);
+		if (!apply->try_ns || lock >= 0)
+			replaced_keep(instance, &apply->former, &apply->ctx, apply->drop_ns);
+		if (lock >= 0)
+			close(lock);
+		counting_note(apply);
 	}
 	if (in_force)
-		surroundings_note(apply->instance.device, &apply->instance.info, &apply->policy);
-	instance_close(&apply->instance);
+		surroundings_note(instance->device, &instance->info, &apply->policy);
+	instance_close(instance);
 	if (in_force && apply->policy.set_count && !apply->try_ns)
 		sets_load_new(&apply->target);
 }
 
 /* 0, below 0, or GUARD_ASKS. */
-static int apply_file(struct apply *apply)
+static int apply_file(const struct command *command, void *arg)
 {
+	struct apply *apply = arg;
 	int rc = apply_begin(apply);
 
 	if (rc)
 		return rc;
 	rc = policy_put_in_force(apply);
-	apply->in_force = !rc && apply->command->phase != PHASE_CHECK;
+	apply->in_force = !rc && command->phase != PHASE_CHECK;
 	apply_end(apply);
 	return rc;
 }
 
-static int apply_guarded(struct apply *apply)
-{
-	int rc = apply_file(apply);
-
-	if (rc != GUARD_ASKS)
-		return rc;
-	rc = guard_ask(&apply->guard);
-	return rc ? rc : apply_file(apply);
-}
-
-static void apply_init(struct apply *apply, const struct command *command,
-		       const struct policy_file *file)
-{
-	*apply = (struct apply){.command = command, .target = command->target, .file = file};
-	try_get(command, &apply->try_ns); /* checked */
-	guard_start(&apply->guard, apply->try_ns || option_given(command, OPTION_YES));
-	apply->guard.agreed = command->phase == PHASE_CHANGE;
-}
-
 static void apply_clear(struct apply *apply)
 {
-	guard_clear(&apply->guard);
 	policy_clear(&apply->former);
 	policy_clear(&apply->policy);
 }
@@ -344,24 +296,15 @@ static void apply_clear(struct apply *apply)
 int policy_file_apply_one(const struct command *command, const struct policy_file *file,
 			  uint64_t drop_ns)
 {
-	struct apply apply;
+	struct apply apply = {
+		.command = command, .target = command->target, .file = file, .drop_ns = drop_ns};
 	int rc;
 
-	apply_init(&apply, command, file);
-	apply.drop_ns = drop_ns;
-	rc = apply_guarded(&apply);
+	try_get(command, &apply.try_ns); /* checked */
+	rc = guarded_change(command, &apply.guard, apply.try_ns, apply_file, &apply);
 	if (!rc && output_verbose)
 		note("%zu rule%s", apply.policy.count, apply.policy.count == 1 ? "" : "s");
 	apply_clear(&apply);
-	return rc;
-}
-
-static int check_run(const struct command *command, const struct policy_file *file)
-{
-	struct policy policy = {0};
-	int rc = check_file(&command->target, file, &policy);
-
-	policy_clear(&policy);
 	return rc;
 }
 
@@ -382,8 +325,13 @@ static int apply_add(struct applies *all, const struct command *command)
 	all->items = reallocarray(all->items, all->count + 1, sizeof(struct apply *));
 	if (!apply || !all->items)
 		out_of_memory();
-	apply_init(apply, command, all->file);
+	*apply = (struct apply){.command = command,
+				.target = command->target,
+				.file = all->file,
+				.try_ns = all->try_ns};
+	guard_start(&apply->guard, true);
 	rc = apply_begin(apply);
+	guard_clear(&apply->guard);
 	if (rc) {
 		apply_clear(apply);
 		free(apply);
@@ -415,22 +363,12 @@ static int applies_try(struct applies *all, const char *words)
 	return rc;
 }
 
-static void applies_clear(struct applies *all)
-{
-	for (size_t i = 0; i < all->count; i++) {
-		apply_end(all->items[i]);
-		apply_clear(all->items[i]);
-		free(all->items[i]);
-	}
-	free(all->items);
-}
-
 static int apply_run(const struct command *command, void *arg)
 {
 	struct applies *all = arg;
 
 	if (option_given(command, OPTION_CHECK))
-		return check_run(command, all->file);
+		return check_file(&command->target, all->file);
 	if (all->try_ns && command->phase != PHASE_ALONE)
 		return apply_add(all, command);
 	return policy_file_apply_one(command, all->file, 0);
@@ -449,7 +387,12 @@ int policy_file_apply(const struct command *command, const struct policy_file *f
 		rc = targets_change(command, apply_run, &all);
 	if (!rc && all.count)
 		rc = applies_try(&all, command->target.device);
-	applies_clear(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		apply_end(all.items[i]);
+		apply_clear(all.items[i]);
+		free(all.items[i]);
+	}
+	free(all.items);
 	return rc;
 }
 

@@ -2,7 +2,7 @@
 /* rlctl diff: what `apply` would change. Reads only, and so needs no more privileges than `show`.
  */
 
-#include "cli/cmd.h"
+#include "cli/guard/session.h"
 #include "cli/output/stats_output.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
@@ -102,28 +102,25 @@ void policies_diff_print(const struct command *command, const struct instance *i
 static int diff_run(const struct command *command, void *arg)
 {
 	const struct policy_file *file = arg;
-	struct policy from = {0}, to = {0};
-	struct policy_context ctx;
-	struct instance instance;
-	int rc = instance_open(&command->target, false, &instance);
+	struct policy to = {0};
+	struct session session;
+	int rc = session_open(command, false, &session);
 
 	if (rc)
 		return rc;
-	instance_context(&instance, &ctx);
 	/* The file is checked as `apply --check` does, with the same notes, so that it would be
 	 * applied. */
-	rc = policy_file_parse(file, &ctx, &to);
+	rc = policy_file_parse(file, &session.ctx, &to);
 	if (!rc)
-		rc = instance_policy_check(&instance, &to, &file->source);
+		rc = instance_policy_check(&session.instance, &to, &file->source);
 	if (!rc)
-		policy_warnings_note(&file->source, &to, &ctx);
+		policy_warnings_note(&file->source, &to, &session.ctx);
 	if (!rc)
-		rc = instance_policy_read(&instance, &from);
+		rc = instance_policy_read(&session.instance, &session.policy);
 	if (!rc)
-		policies_diff_print(command, &instance, &from, &to, &ctx);
-	policy_clear(&from);
+		policies_diff_print(command, &session.instance, &session.policy, &to, &session.ctx);
 	policy_clear(&to);
-	instance_close(&instance);
+	session_close(&session);
 	return rc;
 }
 

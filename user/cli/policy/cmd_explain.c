@@ -64,22 +64,6 @@ static uint32_t length_least(const struct probe *probe)
 	}
 }
 
-static void packet_fill(struct question *q)
-{
-	const struct probe *probe = &q->probe;
-	const struct rl_extra *extra = probe->words.extra;
-
-	q->packet = (struct rl_sample){
-		.bytes = q->length,
-		.sport = probe->sport,
-		.dport = probe->dport,
-		.proto = probe->proto,
-		.vlan = extra ? extra->number[RL_NUMBER_VLAN].first : 0,
-	};
-	memcpy(q->packet.src, probe->src, sizeof(q->packet.src));
-	memcpy(q->packet.dst, probe->dst, sizeof(q->packet.dst));
-}
-
 /* The address, which comes first, and the matches. 0 or EXIT_USAGE; reports. */
 static int words_parse(const struct command *command, const struct policy_context *ctx,
 		       struct rule *out)
@@ -108,6 +92,8 @@ static int words_parse(const struct command *command, const struct policy_contex
 static int question_parse(const struct command *command, const struct policy_context *ctx,
 			  struct question *out)
 {
+	const struct probe *probe = &out->probe;
+	const struct rl_extra *extra;
 	const char *error;
 	int rc = words_parse(command, ctx, &out->words);
 
@@ -118,12 +104,21 @@ static int question_parse(const struct command *command, const struct policy_con
 		return wrong("%s", error);
 	if (out->words.match.flags & RL_MATCH_LENGTH)
 		out->length = out->words.extra->number[RL_NUMBER_LENGTH].first;
-	if (out->probe.stated & RL_MATCH_LENGTH && out->length < length_least(&out->probe))
+	if (probe->stated & RL_MATCH_LENGTH && out->length < length_least(probe))
 		return wrong("length %u is less than the headers of this packet: write %u or more",
-			     out->length, length_least(&out->probe));
+			     out->length, length_least(probe));
 	if (!out->length)
 		out->length = LENGTH_DEFAULT;
-	packet_fill(out);
+	extra = probe->words.extra;
+	out->packet = (struct rl_sample){
+		.bytes = out->length,
+		.sport = probe->sport,
+		.dport = probe->dport,
+		.proto = probe->proto,
+		.vlan = extra ? extra->number[RL_NUMBER_VLAN].first : 0,
+	};
+	memcpy(out->packet.src, probe->src, sizeof(out->packet.src));
+	memcpy(out->packet.dst, probe->dst, sizeof(out->packet.dst));
 	return 0;
 }
 
@@ -189,13 +184,6 @@ static int source_ask(struct ground *ground, struct question *q)
 
 /* ---- the answer */
 
-static enum rl_unit left_unit(const struct explained *item)
-{
-	if (item->rule->limit.unit == RL_BITS)
-		return RL_BYTES;
-	return item->rule->limit.unit;
-}
-
 /* More about a packet over the limit. depends: on these fields that are not stated. */
 static const char *over_more(const struct explained *item, unsigned int depends)
 {
@@ -211,6 +199,11 @@ static const char *over_more(const struct explained *item, unsigned int depends)
 			       ? ", dropped unless it is established"
 			       : "";
 	}
+}
+
+static enum rl_unit left_unit(const struct explained *item)
+{
+	return item->rule->limit.unit == RL_BITS ? RL_BYTES : item->rule->limit.unit;
 }
 
 static const char *const left_names[] = {
@@ -267,19 +260,6 @@ static void why_print(char out[TEXT_MAX], const struct explained *item, bool ban
 	}
 }
 
-/* The member that holds the address, of a rule of a set; false: it has none, or nobody knows. */
-static bool member_print_of(char out[PREFIX_TEXT_MAX], const struct explained *item,
-			    const struct probe *probe)
-{
-	uint8_t member[16];
-
-	if (item->rule->kind != PREFIX_SET || item->level > LEVEL_LONGEST)
-		return false;
-	prefix_mask(member, probe->by_dest ? probe->dst : probe->src, item->level);
-	prefix_print(out, PREFIX_TEXT_MAX, member, item->level);
-	return true;
-}
-
 static void look_put(struct json_object *object, const struct explained *item)
 {
 	const struct limit_look *l = &item->look;
@@ -300,12 +280,18 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 	struct json_object *rules = json_object_new_array();
 	char words[RULE_TEXT_MAX], why[TEXT_MAX], member[PREFIX_TEXT_MAX];
 	bool banned = ground->source_ban_ns && e->reason == RL_REASON_BANNED;
+	uint8_t addr[16];
 
 	for (size_t i = 0; i < e->count; i++) {
 		const struct explained *item = &e->rules[i];
 		struct json_object *object = json_object_new_object();
-		bool by_member = member_print_of(member, item, probe);
+		/* Of a set, unless it has no member with the address, or nobody knows. */
+		bool by_member = item->rule->kind == PREFIX_SET && item->level <= LEVEL_LONGEST;
 
+		if (by_member) {
+			prefix_mask(addr, probe->by_dest ? probe->dst : probe->src, item->level);
+			prefix_print(member, sizeof(member), addr, item->level);
+		}
 		rule_format(words, item->rule, ground->ctx);
 		why_print(why, item, banned, e->depends);
 		json_put_text(object, "rule", words);
@@ -344,26 +330,18 @@ static void packet_print(char *out, size_t size, const struct question *q,
 	snprintf(out, size, "%.*s%s%s", head, words, length, words + head);
 }
 
-/* The fields as an array. */
-static struct json_object *fields_array(unsigned int fields)
-{
-	struct json_object *array = json_object_new_array();
-	char name[FIELDS_TEXT_MAX];
-
-	for (unsigned int field = 1; field && field <= fields; field <<= 1) {
-		fields_print(name, fields & field);
-		if (*name)
-			json_append(array, json_object_new_string(name));
-	}
-	return array;
-}
-
 static void verdict_report(const struct explanation *e, const struct ground *ground,
 			   struct json_object *document)
 {
 	const struct reason_row *reason = &reason_rows[e->reason];
 	char words[RULE_TEXT_MAX] = "", fields[FIELDS_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	struct json_object *depends = json_object_new_array();
 
+	for (unsigned int field = 1; field && field <= e->depends; field <<= 1) {
+		fields_print(fields, e->depends & field);
+		if (*fields)
+			json_append(depends, json_object_new_string(fields));
+	}
 	if (e->decided)
 		rule_format(words, e->decided, ground->ctx);
 	fields_print(fields, e->depends);
@@ -374,7 +352,7 @@ static void verdict_report(const struct explanation *e, const struct ground *gro
 		json_put_text(document, "decided_by", words);
 	if (ground->source_ban_ns)
 		json_put_number(document, "ban_ns", ground->source_ban_ns);
-	json_put(document, "depends", fields_array(e->depends));
+	json_put(document, "depends", depends);
 	if (output_json)
 		return;
 	if (ground->source_ban_ns)
@@ -489,26 +467,20 @@ static int explain_instance(const struct command *command, void *arg)
 
 static int explain_file(const struct command *command)
 {
-	bool leaving = command->target.hook == RL_HOOK_EGRESS;
-	const struct policy_context ctx = {.mtu = 1500,
-					   .tc = command->target.hook > RL_HOOK_XDP,
-					   .by_dest = leaving,
-					   .leaving = leaving};
+	const struct policy_context ctx = context_assumed(&command->target);
 	struct policy policy = {0};
-	const struct ground ground = {.policy = &policy, .ctx = &ctx};
-	struct ground copy = ground;
+	struct ground ground = {.policy = &policy, .ctx = &ctx};
 	struct question q = {0};
 	struct policy_file file;
 	int rc = question_parse(command, &ctx, &q);
 
-	if (rc)
-		return rc;
-	rc = policy_file_read(command->arguments[OPTION_POLICY], &file);
+	if (!rc)
+		rc = policy_file_read(command->arguments[OPTION_POLICY], &file);
 	if (rc)
 		return rc;
 	rc = policy_file_parse(&file, &ctx, &policy);
 	if (!rc)
-		rc = answer(command, &copy, &q, json_object_new_object());
+		rc = answer(command, &ground, &q, json_object_new_object());
 	policy_clear(&policy);
 	policy_file_clear(&file);
 	return rc;

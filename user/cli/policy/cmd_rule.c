@@ -51,46 +51,34 @@ int rule_words_parse(const struct command *command, const struct policy_context 
 
 /* ---- printing rules ---- */
 
-static const char *clock_name(const struct session *session, const struct rule *rule)
-{
-	const struct rl_instance *info = &session->instance.info;
-
-	return clock_choose(&rule->limit, info->hook, info->tick_ns) == RL_CLOCK_TICK ? "tick"
-										      : "precise";
-}
-
-static void report_left(struct report *report, const struct rule *rule)
-{
-	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
-	char text[NUMBER_TEXT_MAX];
-
-	duration_print(text, sizeof(text), seconds * NS_PER_SECOND);
-	report_text(report, NULL, "left", text);
-	report_number(report, "seconds_left", NULL, seconds);
-}
-
 static void report_rule(struct report *report, const struct session *session,
 			const struct rule *rule)
 {
+	const struct rl_instance *info = &session->instance.info;
+	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
 	char words[RULE_TEXT_MAX], line[STATEMENT_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+	char left[NUMBER_TEXT_MAX];
 
 	rule_format(words, rule, &session->ctx);
 	statement_format(line, rule, &session->ctx);
+	duration_print(left, sizeof(left), seconds * NS_PER_SECOND);
 	rule_prefix_print(prefix, rule);
 	report_begin(report, NULL);
 	report_text(report, "prefix", NULL, prefix);
 	report_id(report, "slot", "slot", rule->counter_id);
 	if (rule->action == RL_ACTION_LIMIT) {
 		report_id(report, "limit_id", "limit", rule->limit_id);
-		report_text(report, "clock", "clock", clock_name(session, rule));
+		report_text(report, "clock", "clock",
+			    clock_choose(&rule->limit, info->hook, info->tick_ns) == RL_CLOCK_TICK
+				    ? "tick"
+				    : "precise");
 	} else {
 		report_none(report, "limit");
 		report_none(report, "clock");
 	}
+	report_text(report, NULL, "left", rule->for_ns ? left : "-");
 	if (rule->for_ns)
-		report_left(report, rule);
-	else
-		report_none(report, "left");
+		report_number(report, "seconds_left", NULL, seconds);
 	report_text(report, "rule", NULL, words);
 	if (output_json)
 		json_put_while(report->record, rule);
@@ -133,19 +121,14 @@ struct around {
 	struct policy before, after;
 };
 
-static void around_clear(struct around *around)
-{
-	policy_clear(&around->before);
-	policy_clear(&around->after);
-}
-
 static int around_read(void *arg, const uint8_t addr[16], const struct policy **before,
 		       const struct policy **after)
 {
 	struct around *around = arg;
 	int rc;
 
-	around_clear(around);
+	policy_clear(&around->before);
+	policy_clear(&around->after);
 	rc = instance_address_read(&around->session->instance, addr, &around->before);
 	policy_for_each (&around->before, rule)
 		rules_append(&around->after, rule);
@@ -173,7 +156,8 @@ static int change_guard(const struct session *session, const struct rule *words,
 	set_live_open(&session->instance, &sets);
 	rc = guard_pass(guard, &change);
 	set_live_close(&sets);
-	around_clear(&around);
+	policy_clear(&around.before);
+	policy_clear(&around.after);
 	return rc;
 }
 
@@ -193,18 +177,6 @@ static void added_note(const struct session *session, const struct rule *rule)
 	policy_clear(&beside);
 }
 
-/* Some of several instances may be where packets leave. */
-static void receiver_note(const struct session *session, const struct rule *words)
-{
-	char prefix[PREFIX_TEXT_MAX];
-
-	if (!session->ctx.by_dest || words->kind != PREFIX_ADDR)
-		return;
-	rule_prefix_print(prefix, words);
-	note("%s: at %s the rule holds what %s receives: `dest`; where packets come in, what it sends",
-	     session->instance.device, hook_name(session->instance.info.hook), prefix);
-}
-
 struct change {
 	rule_change_fn make;
 	bool selects; /* the words are a selector */
@@ -212,9 +184,11 @@ struct change {
 };
 
 /* One change under the lock. 0, an error, or GUARD_ASKS. */
-static int change_once(const struct command *command, struct change *change)
+static int change_once(const struct command *command, void *arg)
 {
+	struct change *change = arg;
 	struct session session;
+	char prefix[PREFIX_TEXT_MAX];
 	struct rule words;
 	int rc = session_open(command, true, &session);
 
@@ -233,26 +207,23 @@ static int change_once(const struct command *command, struct change *change)
 		rc = instance_prefix_write(&session.instance, &words, &session.policy);
 	if (!rc && !change->selects && command->phase != PHASE_CHECK)
 		added_note(&session, &words);
-	if (!rc && !change->selects && command->phase == PHASE_CHANGE)
-		receiver_note(&session, &words);
+	/* Some of several instances may be where packets leave. */
+	if (!rc && !change->selects && command->phase == PHASE_CHANGE && session.ctx.by_dest &&
+	    words.kind == PREFIX_ADDR) {
+		rule_prefix_print(prefix, &words);
+		note("%s: at %s the rule holds what %s receives: `dest`; where packets come in, "
+		     "what it sends",
+		     session.instance.device, hook_name(session.instance.info.hook), prefix);
+	}
 	session_close(&session);
 	return rc == CHANGE_NONE ? 0 : rc;
 }
 
 static int change_guarded(const struct command *command, void *arg)
 {
-	struct change change = *(const struct change *)arg;
-	int rc;
+	struct change *change = arg;
 
-	guard_start(&change.guard, option_given(command, OPTION_YES));
-	change.guard.agreed = command->phase == PHASE_CHANGE;
-	rc = change_once(command, &change);
-	if (rc == GUARD_ASKS) {
-		rc = guard_ask(&change.guard);
-		rc = rc ? rc : change_once(command, &change);
-	}
-	guard_clear(&change.guard);
-	return rc;
+	return guarded_change(command, &change->guard, false, change_once, change);
 }
 
 int rule_change(const struct command *command, rule_change_fn make, bool selects)
@@ -321,28 +292,25 @@ int cmd_rule_del(const struct command *command)
 /* The sets stay, with their members, and the alarms. */
 static int flush(const struct command *command, void *arg)
 {
-	struct policy current = {0}, empty = {0};
-	struct policy_context ctx;
-	struct instance instance;
-	int rc = instance_open(&command->target, true, &instance);
+	struct policy empty = {0};
+	struct session session;
+	struct policy *current = &session.policy;
+	int rc = session_open(command, true, &session);
 
 	(void)arg;
 	if (rc)
 		return rc;
-	rc = instance_policy_read(&instance, &current);
-	if (!rc && (policy_sets_copy(&empty, &current) || policy_alarms_copy(&empty, &current)))
+	rc = instance_policy_read(&session.instance, current);
+	if (!rc && (policy_sets_copy(&empty, current) || policy_alarms_copy(&empty, current)))
 		out_of_memory();
-	if (!rc)
-		rc = command->phase == PHASE_CHECK
-			     ? trial_refuse(&instance)
-			     : instance_policy_write(&instance, &empty, false, NULL, NULL);
-	if (!rc && command->phase != PHASE_CHECK && current.count) {
-		instance_context(&instance, &ctx);
-		replaced_keep(&instance, &current, &ctx, 0);
-	}
-	policy_clear(&current);
+	if (!rc && command->phase == PHASE_CHECK)
+		rc = trial_refuse(&session.instance);
+	else if (!rc)
+		rc = instance_policy_write(&session.instance, &empty, false, NULL, NULL);
+	if (!rc && command->phase != PHASE_CHECK && current->count)
+		replaced_keep(&session.instance, current, &session.ctx, 0);
 	policy_clear(&empty);
-	instance_close(&instance);
+	session_close(&session);
 	return rc;
 }
 
@@ -369,37 +337,39 @@ static void none_note(const struct session *session, const struct rule *selector
 	char words[RULE_TEXT_MAX], address[PREFIX_TEXT_MAX];
 
 	rule_format(words, selector, &session->ctx);
-	if (selector->kind != PREFIX_ADDR || selector->len != 128) {
-		note("no rules for %s", words);
-		return;
-	}
 	rule_prefix_print(address, selector);
-	note("no rules for %s; `rlctl rule get %s` shows what applies to it", words, address);
+	if (selector->kind != PREFIX_ADDR || selector->len != 128)
+		note("no rules for %s", words);
+	else
+		note("no rules for %s; `rlctl rule get %s` shows what applies to it", words,
+		     address);
 }
 
 static int list(const struct command *command, void *arg)
 {
+	bool all = !command->word_count;
 	struct policy selected = {0};
 	struct session session;
 	struct rule selector;
 	int rc = session_read(command, &session);
 
 	(void)arg;
+	if (!rc && !all) {
+		rc = rule_words_parse(command, &session.ctx, true, &selector);
+		if (rc)
+			session_close(&session);
+	}
 	if (rc)
 		return rc;
-	if (command->word_count)
-		rc = rule_words_parse(command, &session.ctx, true, &selector);
-	if (!rc) {
-		policy_for_each (&session.policy, rule)
-			if (!command->word_count || is_selected(&selector, rule))
-				rules_append(&selected, rule);
-		if (!selected.count && command->word_count && !output_json)
-			none_note(&session, &selector);
-		rules_print(command, &session, &selected, json_instance(&session.instance));
-	}
+	policy_for_each (&session.policy, rule)
+		if (all || is_selected(&selector, rule))
+			rules_append(&selected, rule);
+	if (!selected.count && !all && !output_json)
+		none_note(&session, &selector);
+	rules_print(command, &session, &selected, json_instance(&session.instance));
 	policy_clear(&selected);
 	session_close(&session);
-	return rc;
+	return 0;
 }
 
 int cmd_rule_list(const struct command *command)

@@ -22,21 +22,6 @@ struct change {
 	struct guard guard;
 };
 
-/* ---- the rules after the change */
-
-/* A rule of the file replaces the one in force, because only it has a line. */
-static int rules_merge(const struct policy *current, const struct policy *rules, struct policy *out)
-{
-	policy_for_each (current, rule)
-		rules_append(out, rule);
-	policy_for_each (rules, rule)
-		rules_append(out, rule);
-	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
-		out_of_memory();
-	policy_sort(out, NULL);
-	return 0;
-}
-
 struct missing {
 	size_t count;
 	const struct rule *first; /* in order of line */
@@ -50,10 +35,12 @@ static void missing_add(const struct rule *rule, void *arg)
 		missing->first = rule;
 }
 
-static int rules_subtract(const struct change *change, const struct policy *current,
-			  const struct policy *rules, const struct policy_context *ctx,
-			  struct policy *out)
+/* The rules after the change. One of the file replaces that in force, because only it has a line.
+ */
+static int next_make(const struct change *change, const struct session *session,
+		     const struct policy *rules, struct policy *out)
 {
+	const struct policy *current = &session->policy;
 	struct missing missing = {0};
 	char words[RULE_TEXT_MAX];
 	struct policy_place place;
@@ -62,11 +49,17 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 		rules_append(out, rule);
 	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
 		out_of_memory();
+	if (change->adds) {
+		policy_for_each (rules, rule)
+			rules_append(out, rule);
+		policy_sort(out, NULL);
+		return 0;
+	}
 	policy_subtract(out, rules, missing_add, &missing);
 	if (!missing.count || option_given(change->command, OPTION_IF_EXISTS))
 		return 0;
 	place = policy_place(&change->file.source, missing.first->line);
-	rule_format(words, missing.first, ctx);
+	rule_format(words, missing.first, &session->ctx);
 	if (missing.count == 1)
 		fail("%s:%" PRIu32 ": no such rule: %s", place.name, place.line, words);
 	else
@@ -77,53 +70,44 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 
 /* ---- one instance */
 
-static int next_write(const struct change *change, const struct session *session,
-		      struct policy *next)
-{
-	const struct policy_source *source = &change->file.source;
-	int rc;
-
-	if (change->command->phase != PHASE_CHECK)
-		return instance_policy_write(&session->instance, next, false, source, NULL);
-	rc = trial_refuse(&session->instance);
-	return rc ? rc : instance_policy_check(&session->instance, next, source);
-}
-
 /* 0, an error, or GUARD_ASKS. */
 static int change_make(struct change *change, struct session *session, const struct policy *rules)
 {
+	bool checks = change->command->phase == PHASE_CHECK;
+	const struct policy_source *source = &change->file.source;
 	struct policy next = {0};
 	struct set_live sets;
-	int rc = 0;
+	int rc = next_make(change, session, rules, &next);
 
-	if (change->adds)
-		rc = rules_merge(&session->policy, rules, &next);
-	else
-		rc = rules_subtract(change, &session->policy, rules, &session->ctx, &next);
 	set_live_open(&session->instance, &sets);
 	if (!rc)
 		rc = guard_policies(&change->guard, (int)session->instance.info.ifindex,
 				    &session->ctx, &session->policy, &next, &sets.members);
 	set_live_close(&sets);
 	if (!rc && change->adds && rules->count)
-		policy_warnings_note(&change->file.source, rules, &session->ctx);
+		policy_warnings_note(source, rules, &session->ctx);
+	if (!rc && checks)
+		rc = trial_refuse(&session->instance);
 	if (!rc)
-		rc = next_write(change, session, &next);
-	if (!rc && change->adds && change->command->phase != PHASE_CHECK)
+		rc = checks ? instance_policy_check(&session->instance, &next, source)
+			    : instance_policy_write(&session->instance, &next, false, source, NULL);
+	if (!rc && change->adds && !checks)
 		surroundings_note(session->instance.device, &session->instance.info, rules);
 	policy_clear(&next);
 	return rc;
 }
 
-static int change_once(struct change *change)
+static int change_once(const struct command *command, void *arg)
 {
+	struct change *change = arg;
 	struct policy rules = {0};
 	struct policy_context ctx;
 	struct session session;
-	int rc = session_open(change->command, true, &session);
+	int rc = session_open(command, true, &session);
 
 	if (rc)
 		return rc;
+	change->command = command;
 	rc = instance_policy_read(&session.instance, &session.policy);
 	ctx = session.ctx;
 	ctx.known = &session.policy;
@@ -138,19 +122,9 @@ static int change_once(struct change *change)
 
 static int change_guarded(const struct command *command, void *arg)
 {
-	struct change change = *(const struct change *)arg;
-	int rc;
+	struct change *change = arg;
 
-	change.command = command;
-	guard_start(&change.guard, option_given(command, OPTION_YES));
-	change.guard.agreed = command->phase == PHASE_CHANGE;
-	rc = change_once(&change);
-	if (rc == GUARD_ASKS) {
-		rc = guard_ask(&change.guard);
-		rc = rc ? rc : change_once(&change);
-	}
-	guard_clear(&change.guard);
-	return rc;
+	return guarded_change(command, &change->guard, false, change_once, change);
 }
 
 int rules_file_change(const struct command *command, bool adds)

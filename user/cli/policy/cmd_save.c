@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd.h"
+#include "cli/guard/session.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/save_file.h"
 #include "kernel/attach/trial_record.h"
@@ -15,12 +15,6 @@
 #ifndef RLCTL_POLICIES
 #define RLCTL_POLICIES "/etc/rlctl"
 #endif
-
-/* The text that is written. */
-struct saving {
-	struct policy policy;
-	struct policy_context ctx;
-};
 
 /* Does the line begin with the word of a statement? */
 static bool is_statement(const char *line)
@@ -81,7 +75,7 @@ static bool holds_all(const struct policy *policy, const struct policy *former)
 /* Has the former text anything that the policy in force has not? */
 static bool loses_text(const char *text, size_t size, const void *arg)
 {
-	const struct saving *saving = arg;
+	const struct session *saving = arg;
 	struct policy former = {0}, replaced = {0};
 	struct policy_errors errors;
 	bool loses;
@@ -116,25 +110,20 @@ static void saved_print(const struct command *command, const struct instance *in
 	document_print(command, document);
 }
 
-static int policy_save(const struct command *command, const struct instance *instance,
-		       const char *path)
+static int policy_save(const struct command *command, struct session *session, const char *path)
 {
-	struct saving saving = {0};
 	bool backup = false;
 	size_t size = 0;
 	char *text;
-	int rc;
+	int rc = instance_policy_read(&session->instance, &session->policy);
 
-	instance_context(instance, &saving.ctx);
-	rc = instance_policy_read(instance, &saving.policy);
 	if (rc)
 		return rc;
-	text = policy_text(&saving.policy, &saving.ctx, &size);
-	rc = file_save(path, text, size, loses_text, &saving, &backup);
+	text = policy_text(&session->policy, &session->ctx, &size);
+	rc = file_save(path, text, size, loses_text, session, &backup);
 	if (!rc)
-		saved_print(command, instance, path, saving.policy.count, backup);
+		saved_print(command, &session->instance, path, session->policy.count, backup);
 	free(text);
-	policy_clear(&saving.policy);
 	return rc;
 }
 
@@ -150,24 +139,24 @@ static int file_refuse(const char *file, const char *device)
 
 static int save(const struct command *command, void *arg)
 {
-	struct instance instance;
+	const char *file = command->word_count ? command->words[0] : NULL;
+	struct session session;
+	const struct instance *instance = &session.instance;
 	char path[PATH_MAX];
-	int rc;
+	int rc = session_open(command, false, &session);
 
 	(void)arg;
-	rc = instance_open(&command->target, false, &instance);
 	if (rc)
 		return rc;
-	rc = command->word_count ? file_refuse(command->words[0], instance.device) : 0;
+	rc = file ? file_refuse(file, instance->device) : 0;
 	if (!rc)
-		rc = trial_refuse(&instance);
-	if (!rc && !command->word_count) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
-		rc = instance_file_path("save", RLCTL_POLICIES, instance.device, instance.info.hook,
-					"policy", path);
+		rc = trial_refuse(instance);
+	if (!rc && !file) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
+		rc = instance_file_path("save", RLCTL_POLICIES, instance->device,
+					instance->info.hook, "policy", path);
 	if (!rc && command->phase != PHASE_CHECK)
-		rc = policy_save(command, &instance,
-				 command->word_count ? command->words[0] : path);
-	instance_close(&instance);
+		rc = policy_save(command, &session, file ? file : path);
+	session_close(&session);
 	return rc;
 }
 

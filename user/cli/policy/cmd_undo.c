@@ -2,40 +2,32 @@
 /* rlctl undo: applies a policy that was replaced. The one that it replaces is kept in turn, so that
  * a second `undo` takes back the first. */
 #include "base/clock.h"
+#include "cli/guard/session.h"
 #include "cli/policy/replaced.h"
 #include "kernel/policy/policy_read.h"
 
 /* The policy that an instance is to have again, and the one that it has. */
 struct former {
 	struct policy_file file;
-	uint64_t then_ns;         /* when it was replaced */
-	struct instance instance; /* closed: its device and hook */
-	struct policy_context ctx;
-	struct policy policy, current;
+	uint64_t then_ns; /* when it was replaced */
+	struct policy policy;
+	struct session current; /* its instance is closed */
 };
 
 static int former_read(const struct command *command, unsigned int number, struct former *out)
 {
-	struct instance *instance = &out->instance;
-	int rc = instance_open(&command->target, false, instance);
+	struct session *current = &out->current;
+	int rc = session_open(command, false, current);
 
 	if (rc)
 		return rc;
-	instance_context(instance, &out->ctx);
-	rc = replaced_read(instance, number, &out->ctx, &out->file, &out->then_ns);
+	rc = replaced_read(&current->instance, number, &current->ctx, &out->file, &out->then_ns);
 	if (!rc)
-		rc = policy_file_parse_again(&out->file, &out->ctx, &out->policy);
+		rc = policy_file_parse_again(&out->file, &current->ctx, &out->policy);
 	if (!rc)
-		rc = instance_policy_read(instance, &out->current);
-	instance_close(instance);
+		rc = instance_policy_read(&current->instance, &current->policy);
+	instance_close(&current->instance);
 	return rc;
-}
-
-static void former_clear(struct former *former)
-{
-	policy_file_clear(&former->file);
-	policy_clear(&former->policy);
-	policy_clear(&former->current);
 }
 
 static void difference_print(const struct command *command, const struct former *former)
@@ -44,9 +36,9 @@ static void difference_print(const struct command *command, const struct former 
 	char ago[NUMBER_TEXT_MAX];
 
 	duration_print(ago, sizeof(ago), age_ns + NS_PER_SECOND - age_ns % NS_PER_SECOND);
-	note("%s: the policy that was replaced %s ago:", former->instance.device, ago);
-	policies_diff_print(command, &former->instance, &former->current, &former->policy,
-			    &former->ctx);
+	note("%s: the policy that was replaced %s ago:", former->current.instance.device, ago);
+	policies_diff_print(command, &former->current.instance, &former->current.policy,
+			    &former->policy, &former->current.ctx);
 }
 
 /* The difference as text comes before the guard may ask; the document says what was done. */
@@ -66,7 +58,9 @@ static int undo_run(const struct command *command, void *arg)
 		rc = policy_file_apply_one(command, &former.file, former.then_ns);
 	if (!rc && !first && command->phase != PHASE_CHECK)
 		difference_print(command, &former);
-	former_clear(&former);
+	policy_file_clear(&former.file);
+	policy_clear(&former.policy);
+	policy_clear(&former.current.policy);
 	return rc;
 }
 

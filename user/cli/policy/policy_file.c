@@ -310,3 +310,13 @@ int policy_file_check(const struct policy_file *file, const struct policy_contex
 
 	return rc ? report_errors(file, &errors) : 0;
 }
+
+struct policy_context context_assumed(const struct target *target)
+{
+	bool leaving = target->hook == RL_HOOK_EGRESS;
+
+	return (struct policy_context){.mtu = 1500,
+				       .by_dest = leaving,
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = leaving};
+}

@@ -7,7 +7,6 @@
 #include "cli/output/stats_output.h"
 #include "cli/policy/denial.h"
 #include "cli/sets/set_parts.h"
-#include "cli/words/selector.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"

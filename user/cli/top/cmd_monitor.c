@@ -20,7 +20,6 @@
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"
 #include "cli/terminal.h"
-#include "cli/words/selector.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/watch/watch.h"

@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/policy/cmd_rule.h"
-#include "cli/policy/match_names.h"
+#include "cli/guard/session.h"
 #include "cli/sets/set_open.h"
 #include "cli/words/complete.h"
 #include "kernel/device/netns.h"
 #include "policy/key.h"
 #include "policy/names.h"
 
-static void offer_verbs(struct completion *c, char *const *words, int count)
+static void offer_verbs(struct completion *c)
 {
+	int count = c->command.word_count;
+
 	for (const struct verb *verb = verbs; verb->name; verb++) {
 		const char *second = strchr(verb->name, ' ');
 		char first[WORD_MAX];
@@ -27,17 +28,23 @@ static void offer_verbs(struct completion *c, char *const *words, int count)
 			continue;
 		if (!count)
 			offer(c, first, second ? NULL : verb->summary);
-		else if (count == 1 && second && !strcmp(first, words[0]))
+		else if (count == 1 && second && !strcmp(first, c->command.words[0]))
 			offer(c, second + 1, verb->summary);
 	}
 }
 
-static void offer_help(struct completion *c)
+/* ---- rules ---- */
+
+/* The n-th word before the one to complete, from 1; "" if there are fewer. */
+static const char *word_back(const struct completion *c, int n)
 {
-	offer_verbs(c, c->command.words, c->command.word_count);
+	return c->command.word_count < n ? "" : c->command.words[c->command.word_count - n];
 }
 
-/* ---- rules ---- */
+static bool is_back(const struct completion *c, int n, const char *word)
+{
+	return !strcmp(word_back(c, n), word);
+}
 
 static void offer_addresses(struct completion *c)
 {
@@ -74,42 +81,27 @@ static void offer_present(struct completion *c)
 	session_close(&session);
 }
 
-/* Offers a word if the parser accepts it after `line`, and `sample` after it (NULL: nothing): the
- * statement is complete, or the error is after the words. */
-static void offer_with_sample(struct completion *c, const char *line,
-			      const struct policy_context *ctx, const char *word,
-			      const char *sample)
+/* The words before as a statement, for the instance or for none. The caller frees c->line. */
+static void statement_begin(struct completion *c)
 {
-	char *const words[] = {(char *)word, (char *)sample};
-	char *longer = words_join(line, words, sample ? 2 : 1);
-	struct policy_error err = {0};
-	struct rule rule;
-	bool found;
+	struct instance instance;
 
-	if (!statement_parse(longer, ctx, &rule, &found, &err) || err.column > strlen(longer))
-		offer(c, word, NULL);
-	free(longer);
-}
-
-static void offer_if_parsed(struct completion *c, const char *line,
-			    const struct policy_context *ctx, const char *word)
-{
-	offer_with_sample(c, line, ctx, word, NULL);
+	c->line = words_join("rule", c->command.words, c->command.word_count);
+	c->ctx = context_assumed(&c->command.target);
+	if (instance_open(&c->command.target, false, &instance))
+		return;
+	instance_context(&instance, &c->ctx);
+	instance_close(&instance);
 }
 
 /* A word of the language; behind `per`, sport is not the match that needs a port. */
-static void offer_word_if_parsed(struct completion *c, const char *line,
-				 const struct policy_context *ctx, const char *word)
+static void offer_word_if_parsed(struct completion *c, const char *word)
 {
-	int count = c->command.word_count;
-	bool is_key = count && !strcmp(c->command.words[count - 1], "per");
-
-	offer_with_sample(c, line, ctx, word, is_key ? NULL : match_sample(word));
+	offer_with_sample(c, word, is_back(c, 1, "per") ? NULL : match_sample(word));
 }
 
 /* Numbers with a unit or the rest of a rate. */
-static void offer_quantities(struct completion *c, const char *line,
-			     const struct policy_context *ctx)
+static void offer_quantities(struct completion *c)
 {
 	static const char *const ends[] = {"/second", "/minute", "/hour", "/day", "pps",
 					   "kbit",    "mbit",    "gbit",  "s",    "min",
@@ -119,91 +111,34 @@ static void offer_quantities(struct completion *c, const char *line,
 
 	for (size_t i = 0; digits && i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(word, sizeof(word), "%.*s%s", digits, c->word, ends[i]);
-		offer_if_parsed(c, line, ctx, word);
+		offer_if_parsed(c, word);
 	}
 }
 
-/* Some words of the language name services as well. Behind `per` a port is a part of the key. */
-static bool port_follows(const struct completion *c)
-{
-	char **words = c->command.words;
-	int count = c->command.word_count;
-
-	return count &&
-	       (!strcmp(words[count - 1], "sport") || !strcmp(words[count - 1], "dport")) &&
-	       (count == 1 || strcmp(words[count - 2], "per") != 0);
-}
-
-/* Names of services that begin with the word: all of them would be hundreds. */
-static void offer_services(struct completion *c, const char *line, const struct policy_context *ctx)
-{
-	size_t len = strlen(c->word);
-	const struct servent *service;
-
-	while (len && (service = getservent()))
-		if (!strncmp(service->s_name, c->word, len))
-			offer_if_parsed(c, line, ctx, service->s_name);
-	endservent();
-}
-
-/* The instance's context, or defaults if none can be opened. */
-static void context_ask(const struct completion *c, struct policy_context *out)
-{
-	const struct target *target = &c->command.target;
-	struct instance instance;
-
-	*out = (struct policy_context){.mtu = 1500,
-				       .by_dest = target->hook == RL_HOOK_EGRESS,
-				       .tc = target->hook > RL_HOOK_XDP,
-				       .leaving = target->hook == RL_HOOK_EGRESS};
-	if (instance_open(target, false, &instance))
-		return;
-	instance_context(&instance, out);
-	instance_close(&instance);
-}
-
-struct value_offer {
-	struct completion *c;
-	const char *line;
-	const struct policy_context *ctx;
-};
-
-static void offer_value(void *arg, const char *name)
-{
-	const struct value_offer *o = arg;
-
-	offer_if_parsed(o->c, o->line, o->ctx, name);
-}
-
-static void offer_set_word(void *arg, const char *name)
+static void offer_set_word(void *c, const char *name)
 {
 	char word[RL_SET_NAME_MAX + 2];
 
 	snprintf(word, sizeof(word), "@%s", name);
-	offer_value(arg, word);
+	offer_if_parsed(c, word);
 }
 
-/* Names behind a match that has some; false: the word before is none. */
-static bool offer_names(struct completion *c, const char *line, const struct policy_context *ctx)
+/* Names behind a match that has some; false: the word before is none. Some words of the language
+ * name services as well; behind `per` a port is a part of the key. Of the services only those that
+ * begin with the word: all of them would be hundreds. */
+static bool offer_names(struct completion *c)
 {
-	struct value_offer offered = {c, line, ctx};
-	int count = c->command.word_count;
+	bool port = (is_back(c, 1, "sport") || is_back(c, 1, "dport")) && !is_back(c, 2, "per");
+	size_t len = strlen(c->word);
+	const struct servent *service;
 
-	if (port_follows(c))
-		offer_services(c, line, ctx);
-	return port_follows(c) ||
-	       (count && match_names(c->command.words[count - 1], c->word, offer_value, &offered));
-}
-
-/* Behind while, and behind the not that follows it. */
-static bool alarm_follows(const struct completion *c)
-{
-	char **words = c->command.words;
-	int count = c->command.word_count;
-
-	return count && (!strcmp(words[count - 1], "while") ||
-			 (count > 1 && !strcmp(words[count - 1], "not") &&
-			  !strcmp(words[count - 2], "while")));
+	if (!port)
+		return match_names(c, word_back(c, 1));
+	while (len && (service = getservent()))
+		if (!strncmp(service->s_name, c->word, len))
+			offer_if_parsed(c, service->s_name);
+	endservent();
+	return true;
 }
 
 /* The alarms of the policy in force, of which any word may be the name. */
@@ -219,13 +154,6 @@ static void alarm_names_offer(struct completion *c, bool manual)
 	session_close(&session);
 }
 
-static void offer_alarms(struct completion *c)
-{
-	if (!strcmp(c->command.words[c->command.word_count - 1], "while"))
-		offer(c, "not", NULL);
-	alarm_names_offer(c, false);
-}
-
 static void offer_manual(struct completion *c)
 {
 	alarm_names_offer(c, true);
@@ -234,35 +162,35 @@ static void offer_manual(struct completion *c)
 /* Words that the parser accepts next. */
 static void offer_language(struct completion *c)
 {
-	char *line = words_join("rule", c->command.words, c->command.word_count);
-	struct policy_context ctx;
-	struct value_offer offered = {c, line, &ctx};
 	char key[KEY_WORD_MAX];
 	const char *word;
 	bool names;
 
-	context_ask(c, &ctx);
-	names = offer_names(c, line, &ctx);
+	statement_begin(c);
+	names = offer_names(c);
 	/* @NAME, where the parser takes it: as prefix, and after src and dst. */
 	if (!names && (!c->word[0] || c->word[0] == '@'))
-		set_names_offer(&c->command.target, offer_set_word, &offered);
+		set_names_offer(&c->command.target, offer_set_word, c);
 	for (size_t i = 0; !names && (word = policy_word(i)); i++)
-		offer_word_if_parsed(c, line, &ctx, word);
+		offer_word_if_parsed(c, word);
 	if (!names)
-		offer_quantities(c, line, &ctx);
+		offer_quantities(c);
 	for (int i = 0; key_word_next(key, c->word, i); i++)
-		offer_if_parsed(c, line, &ctx, key);
-	free(line);
+		offer_if_parsed(c, key);
+	free(c->line);
 }
 
 static void offer_rule(struct completion *c)
 {
-	bool is_new = c->command.verb->run == cmd_rule_add;
+	bool is_new = c->command.verb->run == cmd_rule_add, first = is_back(c, 1, "while");
 
-	if (is_new && alarm_follows(c))
-		offer_alarms(c);
-	else if (is_new)
+	if (is_new && (first || (is_back(c, 1, "not") && is_back(c, 2, "while")))) {
+		if (first)
+			offer(c, "not", NULL);
+		alarm_names_offer(c, false);
+	} else if (is_new) {
 		offer_language(c);
+	}
 	if (!is_new || !c->command.word_count)
 		offer_present(c);
 }
@@ -270,16 +198,14 @@ static void offer_rule(struct completion *c)
 /* Words that a packet may have next. */
 static void offer_packet(struct completion *c)
 {
-	char *line = words_join("rule", c->command.words, c->command.word_count);
-	struct policy_context ctx;
 	const char *word;
 
-	context_ask(c, &ctx);
-	if (!offer_names(c, line, &ctx))
+	statement_begin(c);
+	if (!offer_names(c))
 		for (size_t i = 0; (word = policy_word(i)); i++)
 			if (!word_is_action(word))
-				offer_word_if_parsed(c, line, &ctx, word);
-	free(line);
+				offer_word_if_parsed(c, word);
+	free(c->line);
 }
 
 /* ---- the position of the word ---- */
@@ -291,7 +217,7 @@ static const struct kind {
 } kinds[] = {
 	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_policies},
 	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
-	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
+	{"ADDRESS", offer_addresses}, {"VERB", offer_verbs}, {"PREFIX", offer_rule},
 	{"SET", offer_sets},          {"USER", offer_users}, {"PROGRAM", offer_files},
 	{"ALARM", offer_manual},
 };
@@ -359,7 +285,7 @@ static void complete(struct completion *c, int option)
 	else if (c->command.verb)
 		offer_word(c);
 	else
-		offer_verbs(c, c->command.words, c->command.word_count);
+		offer_verbs(c);
 }
 
 /* ---- the words before ---- */

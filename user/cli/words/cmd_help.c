@@ -8,23 +8,21 @@
 #define OPTION_WIDTH 30
 #define SCREEN_WIDTH 80
 
-static void option_print(FILE *file, const struct verb *verb, int option)
-{
-	const struct option_row *row = &option_rows[option];
-	const char *argument = option_argument(verb, option);
-	char left[80];
-
-	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", row->letter ? '-' : ' ',
-		 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
-		 argument ? " " : "", argument ? argument : "");
-	fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, option_help(verb, option));
-}
-
 static void options_print(FILE *file, const struct verb *verb, option_bits options)
 {
-	for (int i = 0; i < OPTION_COUNT; i++)
-		if (option_in(options, i))
-			option_print(file, verb, i);
+	char left[80];
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+		const char *argument = option_argument(verb, i);
+
+		if (!option_in(options, i))
+			continue;
+		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", row->letter ? '-' : ' ',
+			 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
+			 argument ? " " : "", argument ? argument : "");
+		fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, option_help(verb, i));
+	}
 }
 
 static void verb_line_print(FILE *file, const struct verb *verb)
@@ -67,16 +65,6 @@ static void synopsis_print(const struct verb *verb)
 	printf("\n%s.\n", verb->summary);
 }
 
-static void verb_print(const struct verb *verb)
-{
-	synopsis_print(verb);
-	if (verb->more)
-		printf("\n%s", verb->more);
-	puts("\nOptions:");
-	options_print(stdout, verb, verb->options & ~OPTIONS_INSTANCE);
-	options_print(stdout, verb, verb->options & OPTIONS_INSTANCE);
-}
-
 static int family_print(char *const *words, int count)
 {
 	bool found = false;
@@ -106,7 +94,12 @@ int help_print(char *const *words, int count)
 	verb = verb_find(words, count, &used);
 	if (!verb)
 		return family_print(words, count);
-	verb_print(verb);
+	synopsis_print(verb);
+	if (verb->more)
+		printf("\n%s", verb->more);
+	puts("\nOptions:");
+	options_print(stdout, verb, verb->options & ~OPTIONS_INSTANCE);
+	options_print(stdout, verb, verb->options & OPTIONS_INSTANCE);
 	return 0;
 }
 

@@ -33,12 +33,6 @@ int wrong(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-/* A shell takes away the quotation marks around the expression behind `filter`. */
-static bool lacks_quotes(char *const *words, int at)
-{
-	return at && !strcmp(words[at - 1], "filter") && words[at][0] != '"';
-}
-
 char *words_join(const char *first, char *const *words, int count)
 {
 	size_t size = strlen(first) + 1;
@@ -53,7 +47,8 @@ char *words_join(const char *first, char *const *words, int count)
 	for (int i = 0; i < count; i++) {
 		if (end != joined)
 			*end++ = ' ';
-		if (lacks_quotes(words, i))
+		/* A shell takes away the quotation marks around the expression behind `filter`. */
+		if (i && !strcmp(words[i - 1], "filter") && words[i][0] != '"')
 			end += sprintf(end, "\"%s\"", words[i]);
 		else
 			end = stpcpy(end, words[i]);
@@ -165,12 +160,6 @@ static bool is_number(const char *word)
 	return isdigit((unsigned char)word[word[0] == '-']);
 }
 
-/* An optional argument may be a separate word only if it is a number. */
-static const char *optional_argument_get(char **argv)
-{
-	return argv[optind] && is_number(argv[optind]) ? argv[optind++] : "";
-}
-
 /* A negative number is never an option: the verb says what is wrong with it. Between two calls of
  * getopt, optind is the next whole word; before the first it is 0. */
 static bool negative_take(int argc, char **argv, struct command *out)
@@ -183,48 +172,24 @@ static bool negative_take(int argc, char **argv, struct command *out)
 	return true;
 }
 
-static int local_add(struct command *command, const char *argument)
-{
-	if (command->local_count == LOCALS_MAX)
-		return wrong("too many --local: give %d at most, or a prefix of several",
-			     LOCALS_MAX);
-	command->locals[command->local_count++] = argument;
-	command->arguments[OPTION_LOCAL] = argument;
-	return 0;
-}
-
-static int alarm_add(struct command *command, const char *argument)
-{
-	if (command->alarm_count == RL_ALARMS_MAX)
-		return wrong("too many --alarm: a policy has %d alarms at most", RL_ALARMS_MAX);
-	command->alarms[command->alarm_count++] = argument;
-	command->arguments[OPTION_ALARM] = argument;
-	return 0;
-}
-
-/* The other side is a container's or a virtual machine's, or the network. */
-static int direction_set(struct command *command, int to)
-{
-	if (option_given(command, OPTION_HOOK))
-		return wrong("--direction and --hook exclude each other: leave one out");
-	command->choices[OPTION_HOOK] = to ? RL_HOOK_EGRESS : RL_HOOK_XDP;
-	command->arguments[OPTION_HOOK] = command->arguments[OPTION_DIRECTION];
-	command->hooks = 1u << command->choices[OPTION_HOOK];
-	return 0;
-}
-
 static int option_set(struct command *command, int option, const char *argument)
 {
 	const struct option_row *row = &option_rows[option];
+	bool repeats = option == OPTION_HOOK || option == OPTION_LOCAL || option == OPTION_ALARM;
 	int choice;
 
 	if (option == OPTION_VERBOSE)
 		output_verbose++;
+	if (option == OPTION_LOCAL && command->local_count == LOCALS_MAX)
+		return wrong("too many --local: give %d at most, or a prefix of several",
+			     LOCALS_MAX);
+	if (option == OPTION_ALARM && command->alarm_count == RL_ALARMS_MAX)
+		return wrong("too many --alarm: a policy has %d alarms at most", RL_ALARMS_MAX);
 	if (option == OPTION_LOCAL)
-		return local_add(command, argument);
+		command->locals[command->local_count++] = argument;
 	if (option == OPTION_ALARM)
-		return alarm_add(command, argument);
-	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
+		command->alarms[command->alarm_count++] = argument;
+	if (row->argument && command->arguments[option] && !repeats)
 		return wrong("--%s given twice: leave one out", row->name);
 	if (option == OPTION_HOOK && command->arguments[OPTION_DIRECTION])
 		return wrong("--direction and --hook exclude each other: leave one out");
@@ -235,21 +200,16 @@ static int option_set(struct command *command, int option, const char *argument)
 	if (choice < 0)
 		return wrong("invalid --%s '%s': use %s", row->name, argument, row->argument);
 	command->choices[option] = choice;
-	if (option == OPTION_HOOK)
-		command->hooks |= 1u << choice;
-	return option == OPTION_DIRECTION ? direction_set(command, choice) : 0;
-}
-
-static void globals_set(struct command *command)
-{
-	output_json = option_given(command, OPTION_JSON);
-	output_quiet = option_given(command, OPTION_QUIET);
-	command->target.device = command->arguments[OPTION_INTERFACE];
-	command->target.hook =
-		option_given(command, OPTION_HOOK) ? command->choices[OPTION_HOOK] : -1;
-	command->target.bpffs = option_given(command, OPTION_BPFFS)
-					? command->arguments[OPTION_BPFFS]
-					: BPFFS_DEFAULT;
+	if (option == OPTION_DIRECTION) {
+		/* The other side is a container's or a virtual machine's, or the network. */
+		if (option_given(command, OPTION_HOOK))
+			return wrong("--direction and --hook exclude each other: leave one out");
+		command->choices[OPTION_HOOK] = choice ? RL_HOOK_EGRESS : RL_HOOK_XDP;
+		command->arguments[OPTION_HOOK] = argument;
+	}
+	if (option == OPTION_HOOK || option == OPTION_DIRECTION)
+		command->hooks |= 1u << command->choices[OPTION_HOOK];
+	return 0;
 }
 
 int command_parse(int argc, char **argv, struct command *out)
@@ -276,13 +236,20 @@ int command_parse(int argc, char **argv, struct command *out)
 			rc = option_refused(value, argv[optind - 1]);
 		else if (optarg || !option_rows[option].argument)
 			rc = option_set(out, option, optarg ? optarg : "");
-		else
-			rc = option_set(out, option, optional_argument_get(argv));
+		else if (argv[optind] && is_number(argv[optind]))
+			rc = option_set(out, option, argv[optind++]);
+		else /* an optional argument may be a separate word only if it is a number */
+			rc = option_set(out, option, "");
 	}
 	out->front_count = out->word_count;
 	while (!rc && optind < argc)
 		argv[out->word_count++] = argv[optind++];
-	globals_set(out);
+	output_json = option_given(out, OPTION_JSON);
+	output_quiet = option_given(out, OPTION_QUIET);
+	out->target.device = out->arguments[OPTION_INTERFACE];
+	out->target.hook = option_given(out, OPTION_HOOK) ? out->choices[OPTION_HOOK] : -1;
+	out->target.bpffs =
+		option_given(out, OPTION_BPFFS) ? out->arguments[OPTION_BPFFS] : BPFFS_DEFAULT;
 	return rc;
 }
 
@@ -314,6 +281,33 @@ int option_prefix_get(const char *option, const char *word, uint8_t addr[16], ui
 		return wrong("invalid --%s '%s': write %s", option, word, canonical);
 	return wrong("invalid --%s '%s': use an IPv4 or IPv6 address, with /LEN for a prefix",
 		     option, word);
+}
+
+int selector_option(const struct command *command, const struct instance *instance,
+		    const struct policy *policy, const struct rule **out)
+{
+	const char *words = command->arguments[OPTION_RULE];
+	struct policy_error err = {0};
+	struct policy_context ctx;
+	struct rule selector;
+	size_t count;
+
+	*out = NULL;
+	if (!words)
+		return 0;
+	instance_context(instance, &ctx);
+	if (selector_parse(words, &ctx, &selector, &err)) {
+		fail_at("--rule", words, strlen(words), &err);
+		return EXIT_USAGE;
+	}
+	*out = policy_select(policy, &selector, &count);
+	if (!*out)
+		return fail("%s: no such rule: %s (`rlctl rule list` lists the rules)",
+			    instance->device, words);
+	if (count > 1)
+		return fail("%s: '%s' selects %zu rules: add the action to select one",
+			    instance->device, words, count);
+	return 0;
 }
 
 int prefix_get(const char *word, uint8_t addr[16], uint8_t *len)
@@ -383,4 +377,38 @@ const char *word_after(char *line, char *const *words, int count)
 		word = strsep(&rest, " ");
 	}
 	return word;
+}
+
+/* ---- the text of an option for a verb: its row of COMMAND_OPTIONS, or what the verb says in its
+ * place
+ */
+
+/* The verb's own text of the option, or NULL. */
+static const struct option_text *text_find(const struct verb *verb, int option)
+{
+	for (int i = 0; verb && i < OPTION_TEXTS_MAX; i++)
+		if (verb->texts[i].text && (int)verb->texts[i].option == option)
+			return &verb->texts[i];
+	return NULL;
+}
+
+const char *option_argument(const struct verb *verb, int option)
+{
+	const struct option_text *own = text_find(verb, option);
+
+	return own && own->argument ? own->argument : option_rows[option].argument;
+}
+
+const char *option_help(const struct verb *verb, int option)
+{
+	const struct option_text *own = text_find(verb, option);
+
+	if (own)
+		return own->text;
+	if (verb && option == OPTION_INTERFACE && verb->device == DEVICE_MUST)
+		return verb->many ? "the same as DEV: device, list, pattern or all"
+				  : "the same as DEV";
+	if (verb && option == OPTION_INTERFACE && !verb->many)
+		return "device; optional while only one is attached";
+	return option_rows[option].help;
 }

@@ -20,21 +20,15 @@ bool verb_begins(const struct verb *verb, const char *word)
 	       (!verb->name[len] || verb->name[len] == ' ');
 }
 
-static bool verb_is(const struct verb *verb, char *const *words, int count)
-{
-	const char *second = strchr(verb->name, ' ');
-
-	if (!verb_begins(verb, words[0]))
-		return false;
-	return !second || (count > 1 && !strcmp(second + 1, words[1]));
-}
-
 const struct verb *verb_find(char *const *words, int count, int *used)
 {
 	for (const struct verb *verb = verbs; verb->name; verb++) {
-		if (!verb_is(verb, words, count))
+		const char *second = strchr(verb->name, ' ');
+
+		if (!verb_begins(verb, words[0]) ||
+		    (second && (count < 2 || strcmp(second + 1, words[1]) != 0)))
 			continue;
-		*used = strchr(verb->name, ' ') ? 2 : 1;
+		*used = second ? 2 : 1;
 		return verb;
 	}
 	return NULL;
@@ -131,34 +125,27 @@ int verb_unknown(char *const *words, int count)
 	return wrong("unknown verb '%s' (`rlctl help` lists the verbs)", words[0]);
 }
 
-/* Is it one of the choices that the verb has? The parser knows those of all verbs. */
-static bool choice_fits(const struct command *command, int option)
-{
-	const char *choices = option_argument(command->verb, option);
-
-	return choices == option_rows[option].argument ||
-	       !strchr(option_rows[option].argument, '|') ||
-	       choice_find(choices, command->arguments[option]) >= 0;
-}
-
 static int options_check(const struct command *command)
 {
 	const struct verb *verb = command->verb;
 
 	for (int i = 0; i < OPTION_COUNT; i++) {
+		const char *all = option_rows[i].argument, *choices = option_argument(verb, i);
+
 		if (!command->arguments[i])
 			continue;
 		if (!option_in(verb->options, i))
 			return wrong(
 				"%s: unsupported option --%s (`rlctl help %s` lists the options)",
 				verb->name, option_rows[i].name, verb->name);
-		if (!choice_fits(command, i))
+		/* The parser knows the choices of all verbs. */
+		if (choices != all && strchr(all, '|') &&
+		    choice_find(choices, command->arguments[i]) < 0)
 			return wrong("%s: invalid --%s '%s': use %s", verb->name,
-				     option_rows[i].name, command->arguments[i],
-				     option_argument(verb, i));
+				     option_rows[i].name, command->arguments[i], choices);
 	}
-	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
-		return wrong("%s: more than one --hook: choose one", command->verb->name);
+	if (command->hooks & (command->hooks - 1) && !verb->hooks)
+		return wrong("%s: more than one --hook: choose one", verb->name);
 	return 0;
 }
 
@@ -222,18 +209,11 @@ static int device_check(struct command *command)
 				  verb->name, name);
 }
 
-/* `apply --try FILE`: the option has taken the file for its time. */
-static bool try_lacks_time(const struct command *command)
-{
-	const char *word = command->arguments[OPTION_TRY];
-	uint64_t duration_ns;
-
-	return word && duration_parse(word, &duration_ns);
-}
-
 static int words_check(const struct command *command)
 {
+	const char *duration = command->arguments[OPTION_TRY];
 	const struct verb *verb = command->verb;
+	uint64_t ns;
 
 	if (options_given(command) & verb->words_none) {
 		if (!command->word_count)
@@ -241,7 +221,8 @@ static int words_check(const struct command *command)
 		return wrong("%s: unexpected argument '%s' beside --file: leave one of them out",
 			     verb->name, command->words[0]);
 	}
-	if (command->word_count < verb->words_min && try_lacks_time(command))
+	/* `apply --try FILE`: the option has taken the file for its time. */
+	if (command->word_count < verb->words_min && duration && duration_parse(duration, &ns))
 		return wrong("%s: --try requires a time, such as 30s: `rlctl %s --try 30s %s`",
 			     verb->name, verb->name, verb->words);
 	if (command->word_count < verb->words_min)
@@ -254,41 +235,30 @@ static int words_check(const struct command *command)
 	return 0;
 }
 
-/* The words behind `--`, unless the verb itself is one of them. */
-static void rest_cut(struct command *command, int used)
-{
-	int front = command->front_count > used ? command->front_count : used;
-
-	if (!command->verb->rest)
-		return;
-	command->rest = command->words + front;
-	command->rest_count = command->word_count - front;
-	command->word_count = front;
-}
-
-static bool is_address(const char *word)
-{
-	uint8_t addr[16], len;
-	char canonical[PREFIX_TEXT_MAX];
-	int result = prefix_parse(word, addr, &len, canonical);
-
-	return result == WORD_OK || result == WORD_MAPPED;
-}
-
 /* `rlctl ADDRESS` asks about it. */
 int command_resolve(struct command *command)
 {
 	static char *const about_address[] = {"source", "show"};
+	char canonical[PREFIX_TEXT_MAX];
+	uint8_t addr[16], len;
 	int used = 0, rc;
 
 	command->verb = verb_find(command->words, command->word_count, &used);
-	if (!command->verb && command->word_count == 1 && is_address(command->words[0])) {
-		command->verb = verb_find(about_address, 2, &used);
+	if (!command->verb && command->word_count == 1) {
+		rc = prefix_parse(command->words[0], addr, &len, canonical);
+		if (rc == WORD_OK || rc == WORD_MAPPED)
+			command->verb = verb_find(about_address, 2, &used);
 		used = 0;
 	}
 	if (!command->verb)
 		return verb_unknown(command->words, command->word_count);
-	rest_cut(command, used);
+	if (command->verb->rest) { /* behind `--`, unless the verb itself is one of these words */
+		int front = command->front_count > used ? command->front_count : used;
+
+		command->rest = command->words + front;
+		command->rest_count = command->word_count - front;
+		command->word_count = front;
+	}
 	command->words += used;
 	command->word_count -= used;
 	rc = options_check(command);
