@@ -17,19 +17,10 @@ struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t am
 	return object;
 }
 
-static void json_put_phase(struct json_object *object, const char *key,
-			   const struct alarm_now *alarm, unsigned int phase)
-{
-	char text[ALARM_PHASE_MAX];
-
-	alarm_phase_print(text, alarm, phase);
-	json_put_text(object, key, text);
-}
-
 static struct json_object *json_alarm(const struct alarm_now *alarm, const struct clock_pair *at)
 {
 	struct json_object *object = json_object_new_object();
-	char text[NUMBER_TEXT_MAX];
+	char text[ALARM_PHASE_MAX + NUMBER_TEXT_MAX];
 
 	json_put_text(object, "alarm", alarm->name);
 	json_put_bool(object, "on", alarm->on);
@@ -48,8 +39,10 @@ static struct json_object *json_alarm(const struct alarm_now *alarm, const struc
 	}
 	json_put(object, "counted", json_alarm_amount(alarm, alarm->counted));
 	json_put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)));
-	json_put_phase(object, "over", alarm, 0);
-	json_put_phase(object, "under", alarm, 1);
+	for (unsigned int phase = 0; phase < 2; phase++) {
+		alarm_phase_print(text, alarm, phase);
+		json_put_text(object, phase ? "under" : "over", text);
+	}
 	return object;
 }
 
@@ -69,50 +62,41 @@ void json_put_alarms(struct json_object *object, const struct alarms_now *alarms
 		json_put(object, "alarms", json_alarms(alarms, at));
 }
 
-/* A manual one has no rates, but it may have an end. */
-static void phase_cell(struct table *table, const struct alarm_now *alarm, unsigned int phase,
-		       const struct clock_pair *at)
+static void report_alarm(struct report *report, const struct alarm_now *alarm,
+			 const struct clock_pair *at)
 {
-	char text[ALARM_PHASE_MAX] = "-";
-
-	if (!alarm->manual)
-		alarm_phase_print(text, alarm, phase);
-	else if (phase && alarm->ends_ns)
-		alarm_end_print(text, alarm, at);
-	table_cell(table, text);
-}
-
-static void alarm_row(struct table *table, const struct alarm_now *alarm,
-		      const struct clock_pair *at)
-{
+	static const char *const headings[] = {"on over", "off under"};
 	char text[ALARM_LINE_MAX];
 
-	table_cell(table, alarm->on ? "on" : "off");
+	report_begin(report, NULL);
+	report_text(report, NULL, "state", alarm->on ? "on" : "off");
 	alarm_since_print(text, sizeof(text), alarm, at);
-	table_cell(table, text);
-	table_number(table, alarm->changes);
+	report_text(report, NULL, "since", text);
+	report_number(report, NULL, "changes", alarm->changes);
 	alarm_rate_print(text, sizeof(text), alarm);
-	table_cell(table, text);
-	for (unsigned int phase = 0; phase < 2; phase++)
-		phase_cell(table, alarm, phase, at);
-	table_cell(table, alarm->name);
+	report_cell(report, "rate", text, true);
+	for (unsigned int phase = 0; phase < 2; phase++) {
+		/* A manual one has no rates, but it may have an end. */
+		if (!alarm->manual)
+			alarm_phase_print(text, alarm, phase);
+		else if (phase && alarm->ends_ns)
+			alarm_end_print(text, alarm, at);
+		report_text(report, NULL, headings[phase],
+			    alarm->manual && !(phase && alarm->ends_ns) ? "-" : text);
+	}
+	report_text(report, NULL, "alarm", alarm->name);
 }
 
 void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at)
 {
-	static const char *const headings[] = {"state",   "since",     "changes", "rate",
-					       "on over", "off under", "alarm"};
-	const size_t columns = sizeof(headings) / sizeof(headings[0]);
 	static const struct column_drop drops[] = {{1u << 2, REST_USUAL},
 						   {1u << 5, REST_USUAL},
 						   {1u << 4, REST_USUAL},
 						   {1u << 1, REST_LEAST},
 						   {0, 0}};
-	struct table table = {.columns = columns, .right = 1u << 2 | 1u << 3, .drops = drops};
+	struct report report = {.columns = drops};
 
-	for (size_t i = 0; i < columns; i++)
-		table_cell(&table, headings[i]);
 	for (uint32_t i = 0; i < alarms->count; i++)
-		alarm_row(&table, &alarms->alarm[i], at);
-	table_print(&table);
+		report_alarm(&report, &alarms->alarm[i], at);
+	report_end(&report);
 }

@@ -102,8 +102,9 @@ char *json_line(struct json_object *document);
 /* One call per field. `key` NULL: text only; `heading` NULL: JSON only. */
 struct report {
 	const char *const *drops; /* headings in the order in which they are left out, or NULL */
-	struct table headings;    /* from the first record */
-	struct table cells;       /* of all records */
+	const struct column_drop *columns; /* the same as bits, where headings repeat, or NULL */
+	struct table headings;             /* from the first record */
+	struct table cells;                /* of all records */
 	size_t records;
 	struct json_object *array;
 	struct json_object *record; /* the current one; owned by the array */
@@ -116,6 +117,8 @@ void report_id(struct report *report, const char *key, const char *heading, uint
 void report_number(struct report *report, const char *key, const char *heading, uint64_t n);
 void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes);
 void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns);
+/* Text only. */
+void report_cell(struct report *report, const char *heading, const char *text, bool right);
 /* JSON only; takes ownership of the value. */
 void report_value(struct report *report, const char *key, struct json_object *value);
 /* A field that this record lacks: "-" as text, no key in JSON. */

@@ -70,58 +70,38 @@ static const char *passing_word(const struct rule *rule)
 	return rule->limit.over == RL_OVER_SHADOW ? "within" : "passed";
 }
 
-static void counts_print(const struct rule *rule, const struct share_counts *now)
-{
-	struct table table = {.columns = 4, .right = 7};
-
-	table_row(&table, share_unit(rule), passing_word(rule), "", "senders", (char *)NULL);
-	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-		if (!now->arrived[i])
-			continue;
-		table_number(&table, now->arrived[i]);
-		table_number(&table, now->passed[i]);
-		part_cell(&table, now->passed[i], now->arrived[i]);
-		table_cell(&table, senders[i]);
-	}
-	table_print(&table);
-}
-
-static void rates_print(const struct rule *rule, const struct share_counts *now,
-			const struct share_counts *before, uint64_t elapsed_ns)
+/* Since `before`, if it is not NULL, and with rates then. */
+static void senders_print(const struct rule *rule, const struct share_counts *now,
+			  const struct share_counts *before, uint64_t elapsed_ns)
 {
 	static const struct column_drop drops[] = {{1u << 0 | 1u << 2, REST_LEAST}, {0, 0}};
-	struct table table = {.columns = 6, .right = 31, .drops = drops};
+	struct table table = {.columns = before ? 6 : 4,
+			      .right = before ? 31 : 7,
+			      .drops = before ? drops : NULL};
 
-	table_row(&table, share_unit(rule), "/s", passing_word(rule), "/s", "", "senders",
-		  (char *)NULL);
+	if (before)
+		table_row(&table, share_unit(rule), "/s", passing_word(rule), "/s", "", "senders",
+			  (char *)NULL);
+	else
+		table_row(&table, share_unit(rule), passing_word(rule), "", "senders",
+			  (char *)NULL);
 	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-		uint64_t arrived = grown(now->arrived[i], before->arrived[i]);
-		uint64_t passed = grown(now->passed[i], before->passed[i]);
+		uint64_t arrived = now->arrived[i], passed = now->passed[i];
 
-		if (!now->arrived[i])
+		if (!arrived)
 			continue;
-		table_number(&table, now->arrived[i]);
-		rate_cell(&table, arrived, elapsed_ns);
-		table_number(&table, now->passed[i]);
-		rate_cell(&table, passed, elapsed_ns);
+		table_number(&table, arrived);
+		arrived = before ? grown(arrived, before->arrived[i]) : arrived;
+		if (before)
+			rate_cell(&table, arrived, elapsed_ns);
+		table_number(&table, passed);
+		passed = before ? grown(passed, before->passed[i]) : passed;
+		if (before)
+			rate_cell(&table, passed, elapsed_ns);
 		part_cell(&table, passed, arrived);
 		table_cell(&table, senders[i]);
 	}
 	table_print(&table);
-}
-
-/* ", about 51 sources, each 980/s" */
-static void keys_add(struct screen_line *line, const struct rule *rule,
-		     const struct share_counts *now)
-{
-	char number[NUMBER_TEXT_MAX];
-
-	number_print(number, now->keys);
-	line_add(line, 1, ", about %s %s", number,
-		 rule->limit.key == RL_KEY_DEST ? "destinations" : "sources");
-	number_print(number, now->key_pace);
-	line_add(line, LINE_STAYS, ", each %s%s/s", number,
-		 rule->limit.unit == RL_PACKETS ? "" : " bytes");
 }
 
 void share_print(const struct rule *rule, const struct policy_context *ctx,
@@ -129,7 +109,7 @@ void share_print(const struct rule *rule, const struct policy_context *ctx,
 		 uint64_t elapsed_ns)
 {
 	struct screen_line line = {0};
-	char words[RULE_TEXT_MAX];
+	char words[RULE_TEXT_MAX], number[NUMBER_TEXT_MAX];
 	uint64_t all = 0;
 
 	for (int i = 0; i < RL_SHARE_COUNTS; i++)
@@ -139,15 +119,18 @@ void share_print(const struct rule *rule, const struct policy_context *ctx,
 	rule_format(words, rule, ctx);
 	putchar('\n');
 	line_add(&line, LINE_STAYS, "%sshort now", now->is_short ? "" : "not ");
-	if (!has_classes(rule) && now->is_short)
-		keys_add(&line, rule, now);
+	if (!has_classes(rule) && now->is_short) { /* ", about 51 sources, each 980/s" */
+		number_print(number, now->keys);
+		line_add(&line, 1, ", about %s %s", number,
+			 rule->limit.key == RL_KEY_DEST ? "destinations" : "sources");
+		number_print(number, now->key_pace);
+		line_add(&line, LINE_STAYS, ", each %s%s/s", number,
+			 rule->limit.unit == RL_PACKETS ? "" : " bytes");
+	}
 	line_add(&line, LINE_STAYS, ": ");
 	line_add(&line, LINE_STAYS, "%s", words);
 	line_print(&line);
 	if (!has_classes(rule))
 		return;
-	if (before)
-		rates_print(rule, now, before, elapsed_ns);
-	else
-		counts_print(rule, now);
+	senders_print(rule, now, before, elapsed_ns);
 }

@@ -106,29 +106,11 @@ static struct json_object *json_set(const struct policy_set *words, const struct
 	return object;
 }
 
-static struct json_object *json_sets(const struct instance_stats *stats)
-{
-	struct json_object *sets = json_object_new_array();
-
-	for (size_t i = 0; i < stats->policy.set_count; i++)
-		json_append(sets, json_set(&stats->policy.sets[i], &stats->sets[i]));
-	return sets;
-}
-
-static struct json_object *json_connections(const struct connections_now *now)
-{
-	struct json_object *object = json_object_new_object();
-
-	json_put_number(object, "keys", now->keys);
-	json_put_number(object, "unseen", now->unseen);
-	return object;
-}
-
 void json_put_stats(struct json_object *object, const struct instance *instance,
 		    const struct instance_stats *stats)
 {
 	struct json_object *by_reason = json_object_new_object();
-	struct json_object *rules = json_object_new_array();
+	struct json_object *rules = json_object_new_array(), *part;
 	struct rl_amount passed = reasons_sum(stats, true), dropped = reasons_sum(stats, false);
 	struct policy_context ctx;
 
@@ -141,10 +123,15 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 	json_put(object, "dropped", json_amount(&dropped));
 	json_put(object, "reasons", by_reason);
 	json_put(object, "rules", rules);
-	if (stats->connections.open)
-		json_put(object, "connections", json_connections(&stats->connections));
+	if (stats->connections.open) {
+		json_put(object, "connections", part = json_object_new_object());
+		json_put_number(part, "keys", stats->connections.keys);
+		json_put_number(part, "unseen", stats->connections.unseen);
+	}
 	if (stats->policy.set_count)
-		json_put(object, "sets", json_sets(stats));
+		json_put(object, "sets", part = json_object_new_array());
+	for (size_t i = 0; i < stats->policy.set_count; i++)
+		json_append(part, json_set(&stats->policy.sets[i], &stats->sets[i]));
 }
 
 #define PRESSURE_NAME(name_, text_) text_,
@@ -192,37 +179,27 @@ struct reading {
 };
 
 /* A counter that decreased was reset meanwhile (the rule was deleted and added again). */
-static void rate_cell(struct table *table, const struct reading *reading, uint64_t now,
-		      uint64_t before)
+static uint64_t rate_of(const struct reading *reading, uint64_t now, uint64_t before)
 {
 	uint64_t ms = reading->elapsed_ns / NS_PER_MS;
 	uint64_t grown = now >= before ? now - before : now;
 
-	table_number(table, ms ? (uint64_t)((unsigned __int128)grown * 1000 / ms) : 0);
+	return ms ? (uint64_t)((unsigned __int128)grown * 1000 / ms) : 0;
 }
 
-static void amount_cells(struct table *table, const struct reading *reading,
-			 const struct rl_amount *now, const struct rl_amount *before)
+/* Packets, under the heading, and bytes, and beside each its rate, where there is one. */
+static void report_amount(struct report *report, const struct reading *reading, const char *heading,
+			  const struct rl_amount *now, const struct rl_amount *before)
 {
-	table_number(table, now->packets);
+	report_number(report, NULL, heading, now->packets);
 	if (reading->before)
-		rate_cell(table, reading, now->packets, before->packets);
-	table_number(table, now->bytes);
+		report_number(report, NULL, "/s", rate_of(reading, now->packets, before->packets));
+	report_number(report, NULL, "bytes", now->bytes);
 	if (reading->before)
-		rate_cell(table, reading, now->bytes, before->bytes);
+		report_number(report, NULL, "/s", rate_of(reading, now->bytes, before->bytes));
 }
 
-static void amount_headings(struct table *table, const struct reading *reading, const char *name)
-{
-	table_cell(table, name);
-	if (reading->before)
-		table_cell(table, "/s");
-	table_cell(table, "bytes");
-	if (reading->before)
-		table_cell(table, "/s");
-}
-
-/* The columns of amount_cells(), the first of which is given: of bytes, or of packets. */
+/* The columns of report_amount(), the first of which is given: of bytes, or of packets. */
 static uint32_t amount_columns(const struct reading *reading, unsigned int first, bool bytes)
 {
 	unsigned int each = reading->before ? 2 : 1;
@@ -230,62 +207,35 @@ static uint32_t amount_columns(const struct reading *reading, unsigned int first
 	return ((1u << each) - 1) << (first + bytes * each);
 }
 
-static void reason_row(struct table *table, const struct reading *reading, int reason)
+/* The sum of passed or dropped packets, and below it the reasons with packets. */
+static void report_verdict(struct report *report, const struct reading *reading, bool passes)
 {
-	static const struct rl_amount none;
-	const struct rl_amount *now = &reading->now->reasons[reason];
+	const struct instance_stats *stats = reading->now, *earlier = reading->before;
+	struct rl_amount now = reasons_sum(stats, passes), before = {0};
 	char name[NUMBER_TEXT_MAX];
 
-	if (!now->packets)
-		return;
-	snprintf(name, sizeof(name), "  %s", reason_rows[reason].text);
-	table_cell(table, name);
-	amount_cells(table, reading, now,
-		     reading->before ? &reading->before->reasons[reason] : &none);
+	if (earlier)
+		before = reasons_sum(earlier, passes);
+	report_begin(report, NULL);
+	report_text(report, NULL, "", passes ? "passed" : "dropped");
+	report_amount(report, reading, "packets", &now, &before);
+	for (int i = 0; i < RL_REASON_COUNT; i++) {
+		if (reason_rows[i].passes != passes || !stats->reasons[i].packets)
+			continue;
+		snprintf(name, sizeof(name), "  %s", reason_rows[i].text);
+		report_begin(report, NULL);
+		report_text(report, NULL, "", name);
+		report_amount(report, reading, "packets", &stats->reasons[i],
+			      earlier ? &earlier->reasons[i] : NULL);
+	}
 }
 
-/* The sum of passed or dropped packets, and below it the reasons with packets. */
-static void verdict_rows(struct table *table, const struct reading *reading, bool passes)
+/* The number of the rule there; -1: there is none. */
+static ssize_t rule_number(const struct instance_stats *stats, const struct rule *rule)
 {
-	struct rl_amount now = reasons_sum(reading->now, passes), before = {0};
-
-	if (reading->before)
-		before = reasons_sum(reading->before, passes);
-	table_cell(table, passes ? "passed" : "dropped");
-	amount_cells(table, reading, &now, &before);
-	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (reason_rows[i].passes == passes)
-			reason_row(table, reading, i);
-}
-
-static void reasons_table(const struct reading *reading)
-{
-	const struct column_drop drops[] = {{amount_columns(reading, 1, true), REST_USUAL}, {0, 0}};
-	struct table table = {.columns = reading->before ? 5 : 3, .right = ~1u, .drops = drops};
-
-	table_cell(&table, "");
-	amount_headings(&table, reading, "packets");
-	verdict_rows(&table, reading, true);
-	verdict_rows(&table, reading, false);
-	table_print(&table);
-}
-
-static const struct rule_counters *counters_find(const struct instance_stats *stats,
-						 const struct rule *rule)
-{
-	static const struct rule_counters none;
 	const struct rule *found = stats ? policy_find(&stats->policy, rule) : NULL;
 
-	return found ? &stats->rules[found - stats->policy.rules] : &none;
-}
-
-static const struct share_counts *share_find(const struct instance_stats *stats,
-					     const struct rule *rule)
-{
-	static const struct share_counts none;
-	const struct rule *found = stats->shares ? policy_find(&stats->policy, rule) : NULL;
-
-	return found ? &stats->shares[found - stats->policy.rules] : &none;
+	return found ? found - stats->policy.rules : -1;
 }
 
 /* The heading of the packets over a limit that passed: a rule uses shadow mode, or spares what is
@@ -310,10 +260,11 @@ static const char *over_heading(const struct instance_stats *stats)
 
 static void rules_table(const struct reading *reading, const struct policy_context *ctx)
 {
+	static const struct rule_counters none;
 	const struct instance_stats *stats = reading->now;
 	const char *shadow = over_heading(stats);
-	unsigned int each = reading->before ? 4 : 2, numbers = each * (shadow ? 3 : 2);
-	uint32_t all = (1u << numbers) - 1;
+	unsigned int each = reading->before ? 4 : 2;
+	uint32_t all = (1u << each * (shadow ? 3 : 2)) - 1;
 	const struct column_drop drops[] = {
 		{amount_columns(reading, 0, true), REST_USUAL},
 		{amount_columns(reading, 2 * each, true) & all, REST_USUAL},
@@ -321,104 +272,78 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 		{amount_columns(reading, 0, false), REST_LEAST},
 		{amount_columns(reading, 2 * each, false) & all, REST_LEAST},
 		{0, 0}};
-	struct table table = {.columns = numbers + 1, .right = all, .drops = drops};
+	struct report report = {.columns = drops};
 	char words[RULE_TEXT_MAX];
 
-	amount_headings(&table, reading, "passed");
-	amount_headings(&table, reading, "dropped");
-	if (shadow)
-		amount_headings(&table, reading, shadow);
-	table_cell(&table, "rule");
 	for (size_t i = 0; i < stats->policy.count; i++) {
 		const struct rule *rule = &stats->policy.rules[i];
 		const struct rule_counters *now = &stats->rules[i];
-		const struct rule_counters *before = counters_find(reading->before, rule);
+		ssize_t earlier = rule_number(reading->before, rule);
+		const struct rule_counters *before =
+			earlier < 0 ? &none : &reading->before->rules[earlier];
 
-		amount_cells(&table, reading, &now->passed, &before->passed);
-		amount_cells(&table, reading, &now->dropped, &before->dropped);
+		report_begin(&report, NULL);
+		report_amount(&report, reading, "passed", &now->passed, &before->passed);
+		report_amount(&report, reading, "dropped", &now->dropped, &before->dropped);
 		if (shadow)
-			amount_cells(&table, reading, &now->shadow, &before->shadow);
+			report_amount(&report, reading, shadow, &now->shadow, &before->shadow);
 		rule_format(words, rule, ctx);
-		table_cell(&table, words);
+		report_text(&report, NULL, "rule", words);
 	}
-	table_print(&table);
+	report_end(&report);
 }
 
 /* The sets of both readings are by the same number while their names are the same. */
-static const struct rl_amount *matched_before(const struct reading *reading, size_t i)
-{
-	static const struct rl_amount none;
-	const struct instance_stats *before = reading->before;
-	const char *name = reading->now->policy.sets[i].name;
-
-	for (size_t j = 0; before && j < before->policy.set_count; j++)
-		if (!strcmp(before->policy.sets[j].name, name))
-			return &before->sets[j].matched;
-	return &none;
-}
-
 static void sets_table(const struct reading *reading)
 {
-	const struct instance_stats *stats = reading->now;
-	size_t numbers = (reading->before ? 4 : 2) + 6;
+	static const struct rl_amount none;
+	const struct instance_stats *stats = reading->now, *earlier = reading->before;
 	const struct column_drop drops[] = {
-		{7u << (numbers - 4), REST_USUAL}, /* added, extended, expired */
+		{7u << (earlier ? 6 : 4), REST_USUAL}, /* added, extended, expired */
 		{amount_columns(reading, 2, true), REST_USUAL},
 		{1u << 1, REST_LEAST},
 		{0, 0}};
-	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1, .drops = drops};
+	struct report report = {.columns = drops};
 
-	table_cell(&table, "members");
-	table_cell(&table, "max");
-	amount_headings(&table, reading, "matched");
-	table_cell(&table, "added");
-	table_cell(&table, "extended");
-	table_cell(&table, "expired");
-	table_cell(&table, "refused");
-	table_cell(&table, "set");
 	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		const struct set_stats *set = &stats->sets[i];
+		const struct rl_set *set = &stats->sets[i].set;
+		const char *name = stats->policy.sets[i].name;
+		const struct rl_amount *before = &none;
 
-		table_number(&table, (uint64_t)set->set.members[0] + set->set.members[1]);
-		table_number(&table, stats->policy.sets[i].max);
-		amount_cells(&table, reading, &set->matched, matched_before(reading, i));
-		table_number(&table, set->set.added);
-		table_number(&table, set->set.extended);
-		table_number(&table, set->set.expired);
-		table_number(&table, set->set.refused);
-		table_cell(&table, stats->policy.sets[i].name);
+		for (size_t j = 0; earlier && j < earlier->policy.set_count; j++)
+			if (!strcmp(earlier->policy.sets[j].name, name))
+				before = &earlier->sets[j].matched;
+		report_begin(&report, NULL);
+		report_number(&report, NULL, "members",
+			      (uint64_t)set->members[0] + set->members[1]);
+		report_number(&report, NULL, "max", stats->policy.sets[i].max);
+		report_amount(&report, reading, "matched", &stats->sets[i].matched, before);
+		report_number(&report, NULL, "added", set->added);
+		report_number(&report, NULL, "extended", set->extended);
+		report_number(&report, NULL, "expired", set->expired);
+		report_number(&report, NULL, "refused", set->refused);
+		report_text(&report, NULL, "set", name);
 	}
-	table_print(&table);
-}
-
-static void shares_print(const struct reading *reading, const struct policy_context *ctx)
-{
-	const struct instance_stats *now = reading->now, *before = reading->before;
-
-	for (size_t i = 0; now->shares && i < now->policy.count; i++)
-		share_print(&now->policy.rules[i], ctx, &now->shares[i],
-			    before ? share_find(before, &now->policy.rules[i]) : NULL,
-			    reading->elapsed_ns);
+	report_end(&report);
 }
 
 static void connections_table(const struct instance_stats *stats, const struct policy_context *ctx)
 {
-	struct table table = {.columns = 2, .right = 1};
 	char words[RULE_TEXT_MAX], keys[NUMBER_TEXT_MAX], unseen[NUMBER_TEXT_MAX];
+	struct report report = {0};
 
 	if (!stats->connections.open)
 		return;
 	putchar('\n');
-	table_cell(&table, "open");
-	table_cell(&table, "rule");
 	for (size_t i = 0; i < stats->policy.count; i++) {
 		if (!rule_limits_connections(&stats->policy.rules[i]))
 			continue;
-		table_number(&table, stats->connections.open[i]);
 		rule_format(words, &stats->policy.rules[i], ctx);
-		table_cell(&table, words);
+		report_begin(&report, NULL);
+		report_number(&report, NULL, "open", stats->connections.open[i]);
+		report_text(&report, NULL, "rule", words);
 	}
-	table_print(&table);
+	report_end(&report);
 	number_print(keys, stats->connections.keys);
 	number_print(unseen, stats->connections.unseen);
 	printf("open connections: %s key%s, %s unseen\n", keys,
@@ -427,23 +352,38 @@ static void connections_table(const struct instance_stats *stats, const struct p
 
 static void tables_print(const struct instance *instance, const struct reading *reading)
 {
+	static const struct share_counts none;
+	const struct instance_stats *now = reading->now, *before = reading->before;
+	const struct column_drop drops[] = {{amount_columns(reading, 1, true), REST_USUAL}, {0, 0}};
+	struct report reasons = {.columns = drops};
 	struct policy_context ctx;
 
 	instance_context(instance, &ctx);
-	reasons_table(reading);
-	if (reading->now->policy.count) {
+	report_verdict(&reasons, reading, true);
+	report_verdict(&reasons, reading, false);
+	report_end(&reasons);
+	if (now->policy.count) {
 		putchar('\n');
 		rules_table(reading, &ctx);
 	}
-	connections_table(reading->now, &ctx);
-	shares_print(reading, &ctx);
-	if (reading->now->policy.set_count) {
+	connections_table(now, &ctx);
+	for (size_t i = 0; now->shares && i < now->policy.count; i++) {
+		const struct rule *rule = &now->policy.rules[i];
+		ssize_t earlier = before && before->shares ? rule_number(before, rule) : -1;
+
+		share_print(rule, &ctx, &now->shares[i],
+			    !before       ? NULL
+			    : earlier < 0 ? &none
+					  : &before->shares[earlier],
+			    reading->elapsed_ns);
+	}
+	if (now->policy.set_count) {
 		putchar('\n');
 		sets_table(reading);
 	}
-	if (reading->now->alarms.count) {
+	if (now->alarms.count) {
 		putchar('\n');
-		alarms_print(&reading->now->alarms, &reading->now->alarms_at);
+		alarms_print(&now->alarms, &now->alarms_at);
 	}
 }
 

@@ -53,18 +53,6 @@ void table_number(struct table *table, uint64_t n)
 	table_add(table, strdup(text));
 }
 
-static int column_width(const struct table *table, size_t column)
-{
-	size_t width = 0;
-
-	for (size_t i = column; i < table->count; i += table->columns) {
-		size_t len = strlen(table->cells[i]);
-
-		width = len > width ? len : width;
-	}
-	return (int)width;
-}
-
 /* The columns that have a value other than nothing below their heading. */
 static uint32_t columns_filled(const struct table *table)
 {
@@ -132,8 +120,11 @@ void table_print(struct table *table)
 	unsigned int rows, columns = INT_MAX;
 	int widths[TABLE_COLUMNS_MAX] = {0};
 
-	for (size_t i = 0; i < table->columns; i++)
-		widths[i] = column_width(table, i);
+	for (size_t i = 0; table->columns && i < table->count; i++) {
+		int width = (int)strlen(table->cells[i]), *most = &widths[i % table->columns];
+
+		*most = width > *most ? width : *most;
+	}
 	if (table->drops && terminal_size(&rows, &columns))
 		shown = columns_fit(widths, table->columns, shown, columns_filled(table),
 				    table->drops, (int)columns);
@@ -288,7 +279,7 @@ void report_begin(struct report *report, struct json_object *object)
 }
 
 /* Adds a cell, and for the first record its heading. */
-static void report_cell(struct report *report, const char *heading, const char *text, bool right)
+void report_cell(struct report *report, const char *heading, const char *text, bool right)
 {
 	size_t column;
 
@@ -358,14 +349,6 @@ void report_none(struct report *report, const char *heading)
 	report_cell(report, heading, "-", false);
 }
 
-static uint32_t heading_bit(const struct table *headings, const char *heading)
-{
-	for (size_t i = 0; i < headings->columns; i++)
-		if (!strcmp(headings->cells[i], heading))
-			return 1u << i;
-	return 0;
-}
-
 struct json_object *report_end(struct report *report)
 {
 	struct column_drop drops[TABLE_COLUMNS_MAX + 1] = {0};
@@ -374,9 +357,13 @@ struct json_object *report_end(struct report *report)
 	if (output_json)
 		return report->array ? report->array : json_object_new_array();
 	all->columns = all->count;
-	for (size_t i = 0; report->drops && report->drops[i] && i < TABLE_COLUMNS_MAX; i++)
-		drops[i] = (struct column_drop){heading_bit(all, report->drops[i]), REST_USUAL};
-	all->drops = report->drops ? drops : NULL;
+	for (size_t i = 0; report->drops && report->drops[i] && i < TABLE_COLUMNS_MAX; i++) {
+		drops[i].rest = REST_USUAL;
+		for (size_t column = all->columns; column--;)
+			if (!strcmp(all->cells[column], report->drops[i]))
+				drops[i].columns = 1u << column;
+	}
+	all->drops = report->drops ? drops : report->columns;
 	for (size_t i = 0; i < report->cells.count; i++) {
 		table_add(all, report->cells.cells[i]);
 		report->cells.cells[i] = NULL;

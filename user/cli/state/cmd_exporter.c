@@ -221,47 +221,33 @@ static void document_clear(struct document *document)
 	*document = (struct document){0};
 }
 
-static void document_set(struct document *document, int fd)
-{
-	struct stat file;
-
-	if (fd >= 0 && !fstat(fd, &file)) {
-		document->status = MHD_HTTP_OK;
-		document->response = response_head(MHD_create_response_from_fd(file.st_size, fd),
-						   PROMETHEUS_TYPE);
-		return;
-	}
-	document->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-	document->response = text_make("the instances cannot be read; the exporter's standard "
-				       "error has the cause\n");
-}
-
 /* Valid for a second, or for as long as reading took if that is longer: reading takes at most half
  * of the time, however many clients scrape. */
 static void document_renew(struct exporter *exporter)
 {
 	struct document *document = &exporter->document;
 	uint64_t start = clock_ns(CLOCK_MONOTONIC), spent;
+	struct stat file;
+	int fd;
 
 	if (document->response && start < document->until_ns)
 		return;
 	document_clear(document);
-	document_set(document, document_make(exporter));
+	fd = document_make(exporter);
+	if (fd >= 0 && !fstat(fd, &file)) {
+		document->status = MHD_HTTP_OK;
+		document->response = response_head(MHD_create_response_from_fd(file.st_size, fd),
+						   PROMETHEUS_TYPE);
+	} else {
+		document->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+		document->response = text_make("the instances cannot be read; the exporter's "
+					       "standard error has the cause\n");
+	}
 	spent = clock_ns(CLOCK_MONOTONIC) - start;
 	document->until_ns = start + (2 * spent > DOCUMENT_TIME_NS ? 2 * spent : DOCUMENT_TIME_NS);
 	/* The time of reading does not count against the clients. */
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		exporter->clients[i].since_ns += spent;
-}
-
-static void client_asks(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct client *client = info ? info->socket_context : NULL;
-
-	if (client)
-		client->asked = true;
 }
 
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url,
@@ -270,9 +256,13 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 {
 	struct exporter *exporter = arg;
 	const struct document *document = &exporter->document;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = info ? info->socket_context : NULL;
 	bool root = !strcmp(url, "/");
 
-	client_asks(connection);
+	if (client)
+		client->asked = true;
 	(void)version, (void)upload, (void)upload_size, (void)state;
 	if (!root && strcmp(url, "/metrics") != 0)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND,
@@ -291,32 +281,26 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 
 /* ---- clients ---- */
 
-static void client_add(struct exporter *exporter, struct MHD_Connection *connection,
-		       struct client **out)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-	for (size_t i = 0; info && i < CLIENTS_MAX; i++) {
-		struct client *client = &exporter->clients[i];
-
-		if (client->fd >= 0)
-			continue;
-		*client = (struct client){info->connect_fd, clock_ns(CLOCK_MONOTONIC), false};
-		*out = client;
-		return;
-	}
-}
-
 static void client_notice(void *arg, struct MHD_Connection *connection, void **context,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	struct client **client = (struct client **)context;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct client **client = (struct client **)context,
+		      *clients = ((struct exporter *)arg)->clients;
 
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		client_add(arg, connection, client);
-	else if (*client)
-		(*client)->fd = -1;
+	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+		if (*client)
+			(*client)->fd = -1;
+		return;
+	}
+	for (size_t i = 0; info && i < CLIENTS_MAX; i++) {
+		if (clients[i].fd >= 0)
+			continue;
+		clients[i] = (struct client){info->connect_fd, clock_ns(CLOCK_MONOTONIC), false};
+		*client = &clients[i];
+		return;
+	}
 }
 
 /* By the total time of a connection: a client that transfers a byte now and then is never idle. */
@@ -393,30 +377,6 @@ static int daemon_start(struct exporter *exporter, int fd)
 	return 0;
 }
 
-static int exporter_run(struct exporter *exporter, int fd)
-{
-	sigset_t waiting;
-
-	signals_prepare(&waiting);
-	if (daemon_start(exporter, fd))
-		return -1;
-	serve(exporter, &waiting);
-	MHD_stop_daemon(exporter->daemon);
-	document_clear(&exporter->document);
-	return 0;
-}
-
-/* Reports missing permissions at the start instead of at the first scrape. */
-static int reading_check(const struct target *target)
-{
-	struct scrape scrape;
-	int rc = scrape_read(target, SCRAPE_RULES_NONE, &scrape);
-
-	if (!rc)
-		scrape_clear(&scrape);
-	return rc;
-}
-
 int cmd_exporter(const struct command *command)
 {
 	const char *text = option_given(command, OPTION_LISTEN) ? command->arguments[OPTION_LISTEN]
@@ -424,16 +384,29 @@ int cmd_exporter(const struct command *command)
 	struct exporter exporter = {.target = &command->target,
 				    .rules = command->choices[OPTION_RULES]};
 	struct addrinfo *address = address_parse(text);
+	struct scrape scrape;
+	sigset_t waiting;
 	int fd = -1;
 
 	if (!address)
 		return EXIT_USAGE;
-	if (!microhttpd_load() && !reading_check(&command->target))
+	/* Reports missing permissions at the start instead of at the first scrape. */
+	if (!microhttpd_load() && !scrape_read(&command->target, SCRAPE_RULES_NONE, &scrape)) {
+		scrape_clear(&scrape);
 		fd = listen_open(text, address);
-	freeaddrinfo(address);
-	if (fd >= 0 && privileges_drop()) {
-		close(fd);
-		fd = -1;
 	}
-	return fd < 0 ? -1 : exporter_run(&exporter, fd);
+	freeaddrinfo(address);
+	if (fd < 0)
+		return -1;
+	if (privileges_drop()) {
+		close(fd);
+		return -1;
+	}
+	signals_prepare(&waiting);
+	if (daemon_start(&exporter, fd))
+		return -1;
+	serve(&exporter, &waiting);
+	MHD_stop_daemon(exporter.daemon);
+	document_clear(&exporter.document);
+	return 0;
 }

@@ -9,7 +9,6 @@
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/state/source_answer.h"
-#include "cli/state/source_shares.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/tcp_sockets.h"
@@ -87,19 +86,6 @@ static bool has_shares(const struct policy *policy)
 	return false;
 }
 
-/* Counts the entries of this address, without those shared by a rule. */
-static size_t count_own(const struct lookup *lookup)
-{
-	size_t own = 0;
-
-	for (size_t i = 0; i < lookup->count; i++) {
-		const struct rule *rule = lookup->entries[i].rule;
-
-		own += !rule || rule->limit.key != RL_KEY_RULE;
-	}
-	return own;
-}
-
 /* ---- show */
 
 static const char *plural(uint64_t n)
@@ -136,18 +122,6 @@ static void sockets_report(const struct lookup *lookup, const char *address,
 	json_put(document, "sockets", object);
 }
 
-static void shares_report(const struct lookup *lookup, const struct source_answer *answer,
-			  struct json_object *document)
-{
-	const struct source_class source = {.addr = lookup->addr, .known = answer->known};
-	struct share_counts *counts;
-
-	if (share_counts_read(&lookup->instance, &lookup->policy, &counts))
-		return;
-	source_shares_report(&source, &lookup->policy, &lookup->ctx, counts, document);
-	free(counts);
-}
-
 static void entry_report(struct report *report, const struct lookup *lookup,
 			 const struct source_entry *entry)
 {
@@ -170,13 +144,18 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 	const char *address = command->words[0];
 	struct report report = {0};
 	struct json_object *entries, *document = NULL;
+	struct share_counts *counts;
 
 	if (output_json) {
 		document = json_instance(&lookup->instance);
 		json_put_text(document, "address", address);
 	}
 	source_answer_report(answer, &lookup->policy, &lookup->ctx, address, document);
-	shares_report(lookup, answer, document);
+	if (!share_counts_read(&lookup->instance, &lookup->policy, &counts)) {
+		source_shares_report(lookup->addr, answer->known, &lookup->policy, &lookup->ctx,
+				     counts, document);
+		free(counts);
+	}
 	sockets_report(lookup, address, document);
 	for (size_t i = 0; i < lookup->count; i++)
 		entry_report(&report, lookup, &lookup->entries[i]);
@@ -219,7 +198,7 @@ int cmd_source_forgive(const struct command *command)
 	const char *address = command->words[0];
 	struct lookup lookup = {0};
 	struct json_object *document;
-	size_t own;
+	size_t own = 0;
 	int rc = lookup_open(command, true, &lookup);
 
 	if (rc)
@@ -227,7 +206,11 @@ int cmd_source_forgive(const struct command *command)
 	rc = states_read(&lookup);
 	if (!rc)
 		rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
-	own = count_own(&lookup);
+	for (size_t i = 0; i < lookup.count; i++) { /* without those shared by a rule */
+		const struct rule *rule = lookup.entries[i].rule;
+
+		own += !rule || rule->limit.key != RL_KEY_RULE;
+	}
 	if (!rc && output_json) {
 		document = json_instance(&lookup.instance);
 		json_put_text(document, "address", address);

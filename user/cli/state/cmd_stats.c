@@ -98,47 +98,33 @@ static void print_json(const struct readings *now, const struct style *style)
 	json_print(array);
 }
 
-/* With --since, the reading holds what was counted since. */
-static void print_since(const struct reading *reading)
+/* With --watch, also prints rates, zero for an instance without an earlier reading; with --since,
+ * the reading holds what was counted since. */
+static void print_text(const struct readings *now, const struct readings *before,
+		       const struct style *style)
 {
 	static const struct instance_stats nothing;
 	char text[NUMBER_TEXT_MAX];
 
-	if (reading->since_ns) {
-		wait_print(text, reading->since_ns);
-		printf("in the last %s:\n", text);
-	}
-	stats_head_print(&reading->instance, &reading->stats, &nothing);
-	stats_print(&reading->instance, &reading->stats, &nothing, reading->since_ns);
-}
-
-static void print_now(const struct reading *reading, const struct reading *earlier,
-		      const struct style *style)
-{
-	const struct instance_stats *before = style->watch ? &earlier->stats : NULL;
-
-	stats_head_print(&reading->instance, &reading->stats, before);
-	if (style->crowds)
-		crowds_print(style->crowds, &reading->instance);
-	stats_print(&reading->instance, &reading->stats, before, reading->at_ns - earlier->at_ns);
-}
-
-/* With --watch, also prints rates, zero for an instance without an earlier reading. */
-static void print_text(const struct readings *now, const struct readings *before,
-		       const struct style *style)
-{
 	for (size_t i = 0; i < now->count; i++) {
 		const struct reading *reading = &now->items[i];
-		const struct reading *earlier = reading_find(before, reading);
+		const struct reading *found = reading_find(before, reading);
+		const struct reading *earlier = found ? found : reading;
+		const struct instance_stats *then = style->since   ? &nothing
+						    : style->watch ? &earlier->stats
+								   : NULL;
 
 		if (i)
 			putchar('\n');
-		if (!earlier)
-			earlier = reading;
-		if (style->since)
-			print_since(reading);
-		else
-			print_now(reading, earlier, style);
+		if (reading->since_ns) {
+			wait_print(text, reading->since_ns);
+			printf("in the last %s:\n", text);
+		}
+		stats_head_print(&reading->instance, &reading->stats, then);
+		if (style->crowds)
+			crowds_print(style->crowds, &reading->instance);
+		stats_print(&reading->instance, &reading->stats, then,
+			    style->since ? reading->since_ns : reading->at_ns - earlier->at_ns);
 	}
 }
 
@@ -176,28 +162,6 @@ static void print(const struct readings *now, const struct readings *before,
 	free(sorted.items);
 }
 
-static int readings_subtract(const struct since *since, struct readings *now)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < now->count; i++)
-		rc = since_subtract(since, &now->items[i].instance, &now->items[i].stats,
-				    &now->items[i].since_ns);
-	return rc;
-}
-
-static bool readings_have(const struct readings *readings, const char *device, const char *hook)
-{
-	for (size_t i = 0; i < readings->count; i++) {
-		const struct instance *instance = &readings->items[i].instance;
-
-		if (!strcmp(instance->device, device) &&
-		    !strcmp(hook_name(instance->info.hook), hook))
-			return true;
-	}
-	return false;
-}
-
 /* Names what the document has and the target selects, but is no longer attached. */
 static void gone_note(const struct since *since, const struct target *target,
 		      const struct readings *now)
@@ -205,12 +169,19 @@ static void gone_note(const struct since *since, const struct target *target,
 	const char *device, *hook;
 
 	for (size_t i = 0; since_instance(since, i, &device, &hook); i++) {
-		if (!*device || readings_have(now, device, hook) ||
-		    (target->device && !selection_matches(target->device, device)) ||
-		    (target->hook >= 0 && strcmp(hook_name(target->hook), hook) != 0))
-			continue;
-		note("%s: %s at %s is no longer attached: its counters are left out", since->name,
-		     device, hook);
+		bool there = !*device ||
+			     (target->device && !selection_matches(target->device, device)) ||
+			     (target->hook >= 0 && strcmp(hook_name(target->hook), hook) != 0);
+
+		for (size_t k = 0; k < now->count; k++) {
+			const struct instance *instance = &now->items[k].instance;
+
+			there |= !strcmp(instance->device, device) &&
+				 !strcmp(hook_name(instance->info.hook), hook);
+		}
+		if (!there)
+			note("%s: %s at %s is no longer attached: its counters are left out",
+			     since->name, device, hook);
 	}
 }
 
@@ -222,26 +193,14 @@ static int stats_once(const struct target *target, const struct style *style)
 
 	if (!rc && !now.count)
 		rc = nothing_attached(target);
-	else if (!rc && style->since)
-		rc = readings_subtract(style->since, &now);
+	for (size_t i = 0; !rc && style->since && i < now.count; i++)
+		rc = since_subtract(style->since, &now.items[i].instance, &now.items[i].stats,
+				    &now.items[i].since_ns);
 	if (!rc && style->since)
 		gone_note(style->since, target, &now);
 	if (!rc)
 		print(&now, &none, style);
 	readings_clear(&now);
-	return rc;
-}
-
-static int stats_since(const struct command *command, struct style style)
-{
-	struct since since;
-	int rc = since_read(command->arguments[OPTION_SINCE], &since);
-
-	if (rc)
-		return rc;
-	style.since = &since;
-	rc = stats_once(&command->target, &style);
-	since_clear(&since);
 	return rc;
 }
 
@@ -401,6 +360,7 @@ int cmd_stats(const struct command *command)
 					       ? command->choices[OPTION_SORT]
 					       : ORDER_RULE,
 			      .watch = option_given(command, OPTION_WATCH)};
+	struct since since;
 	uint32_t seconds;
 	int rc = option_number(command, OPTION_WATCH, SECONDS_MAX, 1, &seconds);
 
@@ -410,9 +370,15 @@ int cmd_stats(const struct command *command)
 		return rc;
 	if (option_given(command, OPTION_PROMETHEUS))
 		return stats_prometheus(&command->target, command->choices[OPTION_RULES]);
-	if (option_given(command, OPTION_SINCE))
-		return stats_since(command, style);
 	if (style.watch)
 		return stats_watch(&command->target, &style, seconds);
-	return stats_once(&command->target, &style);
+	if (!option_given(command, OPTION_SINCE))
+		return stats_once(&command->target, &style);
+	rc = since_read(command->arguments[OPTION_SINCE], &since);
+	if (rc)
+		return rc;
+	style.since = &since;
+	rc = stats_once(&command->target, &style);
+	since_clear(&since);
+	return rc;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
+#include "cli/output/shares_output.h"
 #include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
 #include "kernel/state/source_known.h"
@@ -16,22 +17,16 @@
 
 #define SECONDS_MAX 60u
 
-/* Members of the instance's group read its pins, and watch nothing. */
-static bool may_watch(const struct instance *instance)
-{
-	char board[INSTANCE_PATH_MAX + 16];
-
-	snprintf(board, sizeof(board), "%s/data_watch", instance->path);
-	return privilege_held(PRIVILEGE_BPF) && !eaccess(board, R_OK | W_OK);
-}
-
 int source_watch(const struct command *command, const struct instance *instance,
 		 const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out)
 {
+	char board[INSTANCE_PATH_MAX + 16];
 	struct instance shared;
 	int rc;
 
-	if (!may_watch(instance))
+	/* Members of the instance's group read its pins, and watch nothing. */
+	snprintf(board, sizeof(board), "%s/data_watch", instance->path);
+	if (!privilege_held(PRIVILEGE_BPF) || eaccess(board, R_OK | W_OK))
 		return 0;
 	rc = instance_open_shared(&command->target, &shared);
 	if (rc)
@@ -70,25 +65,22 @@ int source_answer_read(const struct command *command, const struct instance *ins
 
 /* ---- as text */
 
+static uint64_t error_of(const struct estimate *part, const struct estimate *all)
+{
+	return all->spread > 0 ? estimate_error(part, all) : 0;
+}
+
 /* "1,234", or "1,200 +-30" */
 static void estimate_print(char out[2 * NUMBER_TEXT_MAX + 4], const struct estimate *part,
 			   const struct estimate *all)
 {
-	uint64_t error = all->spread > 0 ? estimate_error(part, all) : 0;
+	uint64_t error = error_of(part, all);
 	char number[NUMBER_TEXT_MAX], around[NUMBER_TEXT_MAX];
 
 	number_print(number, part->sum);
 	number_print(around, error);
 	snprintf(out, 2 * NUMBER_TEXT_MAX + 4, "%s%s%s", number, error ? " +-" : "",
 		 error ? around : "");
-}
-
-static const struct rule *cause_of(const struct affected *affected, const struct policy *policy)
-{
-	policy_for_each (policy, rule)
-		if (rule->counter_id == affected->counter_id)
-			return rule;
-	return NULL;
 }
 
 static void left_print(uint64_t left_ns)
@@ -124,72 +116,50 @@ static void denial_print(const struct source_answer *answer, const struct policy
 	putchar('\n');
 }
 
-static void packets_print(const struct affected *affected, uint32_t seconds,
-			  const struct policy *policy, const struct policy_context *ctx)
-{
-	const char *which = ctx->by_dest ? "to" : "from";
-	char passed[2 * NUMBER_TEXT_MAX + 4], dropped[sizeof(passed)], words[RULE_TEXT_MAX];
-	char sender[PREFIX_TEXT_MAX];
-	const struct rule *rule = cause_of(affected, policy);
-	struct estimate all = affected->passed;
-
-	prefix_print(sender, sizeof(sender), affected->addr, affected->len);
-	estimate_merge(&all, &affected->dropped);
-	if (!all.sum) {
-		printf("no packet %s %s within %" PRIu32 " s\n", which, sender, seconds);
-		return;
-	}
-	estimate_print(passed, &affected->passed, &all);
-	estimate_print(dropped, &affected->dropped, &all);
-	printf("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender, seconds,
-	       passed, dropped);
-	if (affected->dropped.sum && rule) {
-		rule_format_lasting(words, rule, ctx);
-		printf(" (%s), most by '%s'", reason_rows[affected->reason].text, words);
-	} else if (affected->dropped.sum) {
-		printf(" (%s)", reason_rows[affected->reason].text);
-	}
-	putchar('\n');
-}
-
-/* ---- as JSON */
-
-static void packets_put(const struct affected *affected, uint32_t seconds,
-			const struct policy *policy, const struct policy_context *ctx,
-			struct json_object *document)
-{
-	struct json_object *object = json_object_new_object();
-	const struct rule *rule = cause_of(affected, policy);
-	struct estimate all = affected->passed;
-	bool exact;
-	char words[RULE_TEXT_MAX];
-
-	estimate_merge(&all, &affected->dropped);
-	exact = all.spread <= 0;
-	json_put_number(object, "seconds", seconds);
-	json_put_number(object, "passed", affected->passed.sum);
-	json_put_number(object, "passed_error",
-			exact ? 0 : estimate_error(&affected->passed, &all));
-	json_put_number(object, "dropped", affected->dropped.sum);
-	json_put_number(object, "dropped_error",
-			exact ? 0 : estimate_error(&affected->dropped, &all));
-	if (affected->dropped.sum)
-		json_put_text(object, "reason", reason_rows[affected->reason].text);
-	if (affected->dropped.sum && rule) {
-		rule_format_lasting(words, rule, ctx);
-		json_put_text(object, "rule", words);
-	}
-	json_put(document, "packets", object);
-}
-
 void source_packets_report(const struct affected *affected, uint32_t seconds,
 			   const struct policy *policy, const struct policy_context *ctx,
 			   struct json_object *document)
 {
-	if (document)
-		packets_put(affected, seconds, policy, ctx, document);
-	else
-		packets_print(affected, seconds, policy, ctx);
+	const struct estimate *passed = &affected->passed, *dropped = &affected->dropped;
+	const char *which = ctx->by_dest ? "to" : "from",
+		   *reason = reason_rows[affected->reason].text;
+	char passed_text[2 * NUMBER_TEXT_MAX + 4], dropped_text[sizeof(passed_text)];
+	char words[RULE_TEXT_MAX] = "", sender[PREFIX_TEXT_MAX];
+	struct json_object *object;
+	struct estimate all = *passed;
+
+	estimate_merge(&all, dropped);
+	policy_for_each (policy, rule)
+		if (dropped->sum && !*words && rule->counter_id == affected->counter_id)
+			rule_format_lasting(words, rule, ctx);
+	if (document) {
+		object = json_object_new_object();
+		json_put_number(object, "seconds", seconds);
+		json_put_number(object, "passed", passed->sum);
+		json_put_number(object, "passed_error", error_of(passed, &all));
+		json_put_number(object, "dropped", dropped->sum);
+		json_put_number(object, "dropped_error", error_of(dropped, &all));
+		if (dropped->sum)
+			json_put_text(object, "reason", reason);
+		if (*words)
+			json_put_text(object, "rule", words);
+		json_put(document, "packets", object);
+		return;
+	}
+	prefix_print(sender, sizeof(sender), affected->addr, affected->len);
+	if (!all.sum) {
+		printf("no packet %s %s within %" PRIu32 " s\n", which, sender, seconds);
+		return;
+	}
+	estimate_print(passed_text, passed, &all);
+	estimate_print(dropped_text, dropped, &all);
+	printf("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender, seconds,
+	       passed_text, dropped_text);
+	if (dropped->sum)
+		printf(" (%s)", reason);
+	if (*words)
+		printf(", most by '%s'", words);
+	putchar('\n');
 }
 
 void source_answer_report(const struct source_answer *answer, const struct policy *policy,
@@ -222,4 +192,71 @@ void source_answer_report(const struct source_answer *answer, const struct polic
 		source_packets_report(&answer->affected, answer->seconds, policy, ctx, document);
 	if (answer->asks_known)
 		json_put_bool(document, "known", answer->known);
+}
+
+/* ---- parts of limits that classes of senders share */
+
+/* A set is not asked whether it has the address. */
+static bool counts_packets_of(const struct rule *rule, const uint8_t addr[16])
+{
+	if (rule->kind == PREFIX_ADDR)
+		return prefix_contains(rule->addr, rule->len, addr);
+	return rule->kind == PREFIX_ANY || rule->kind == PREFIX_DEVICE;
+}
+
+static void share_line_print(const struct rule *rule, const struct policy_context *ctx,
+			     const struct share_counts *counts, bool known)
+{
+	char words[RULE_TEXT_MAX], room[NUMBER_TEXT_MAX], established[NUMBER_TEXT_MAX];
+	const char *unit = rule->limit.unit == RL_PACKETS ? "" : " bytes";
+
+	rule_format(words, rule, ctx);
+	if (!counts->is_short) {
+		printf("'%s' is not short now\n", words);
+		return;
+	}
+	number_print(room, counts->room[known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER]);
+	number_print(established, counts->room[RL_SHARE_ESTABLISHED]);
+	printf("'%s' is short now: %s have %s%s/s, established packets %s%s/s\n", words,
+	       known ? "known sources" : "strangers", room, unit, established, unit);
+}
+
+static struct json_object *json_source_share(const struct rule *rule,
+					     const struct policy_context *ctx,
+					     const struct share_counts *counts, bool known)
+{
+	struct json_object *object = json_object_new_object();
+	int class = known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
+	char words[RULE_TEXT_MAX];
+
+	rule_format(words, rule, ctx);
+	json_put_text(object, "rule", words);
+	json_put_text(object, "class", share_class_names[class]);
+	json_put_bool(object, "short", counts->is_short);
+	json_put_text(object, "unit", share_unit(rule));
+	if (counts->is_short) {
+		json_put_number(object, "room", counts->room[class]);
+		json_put_number(object, "pace", counts->pace[class]);
+	}
+	return object;
+}
+
+void source_shares_report(const uint8_t addr[16], bool known, const struct policy *policy,
+			  const struct policy_context *ctx, const struct share_counts *counts,
+			  struct json_object *document)
+{
+	struct json_object *shares = document && counts ? json_object_new_array() : NULL;
+
+	for (size_t i = 0; counts && i < policy->count; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (!counts[i].has_classes || !counts_packets_of(rule, addr))
+			continue;
+		if (shares)
+			json_append(shares, json_source_share(rule, ctx, &counts[i], known));
+		else
+			share_line_print(rule, ctx, &counts[i], known);
+	}
+	if (shares)
+		json_put(document, "shares", shares);
 }

@@ -4,6 +4,7 @@
 
 #include "cli/cmd.h"
 #include "cli/policy/denial.h"
+#include "kernel/state/share_counts.h"
 #include "watch/affected.h"
 
 struct source_answer {
@@ -34,4 +35,11 @@ int source_answer_read(const struct command *command, const struct instance *ins
 /* Prints lines, or with -j adds members to the document. */
 void source_answer_report(const struct source_answer *answer, const struct policy *policy,
 			  const struct policy_context *ctx, const char *address,
+			  struct json_object *document);
+
+/* The parts that the (mapped) address has of limits that classes of senders share: prints a line
+ * for each that counts its packets, or with -j adds "shares" to the document. Its packets are not
+ * established; is it known? Counts are as share_counts_read() has them, perhaps NULL. */
+void source_shares_report(const uint8_t addr[16], bool known, const struct policy *policy,
+			  const struct policy_context *ctx, const struct share_counts *counts,
 			  struct json_object *document);

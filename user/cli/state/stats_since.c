@@ -86,18 +86,6 @@ static const char *text_get(struct json_object *object, const char *key)
 	return json_object_get_string(value);
 }
 
-static struct json_object *instance_find(const struct since *since, const struct instance *instance)
-{
-	for (size_t i = 0; i < json_object_array_length(since->document); i++) {
-		struct json_object *object = json_object_array_get_idx(since->document, i);
-
-		if (!strcmp(text_get(object, "device"), instance->device) &&
-		    !strcmp(text_get(object, "hook"), hook_name(instance->info.hook)))
-			return object;
-	}
-	return NULL;
-}
-
 bool since_instance(const struct since *since, size_t i, const char **device, const char **hook)
 {
 	struct json_object *object;
@@ -227,14 +215,6 @@ static void rules_subtract(struct json_object *object, const struct instance *in
 	}
 }
 
-static struct alarm_now *alarm_of(const char *name, struct instance_stats *stats)
-{
-	for (uint32_t i = 0; i < stats->alarms.count; i++)
-		if (!strcmp(stats->alarms.alarm[i].name, name))
-			return &stats->alarms.alarm[i];
-	return NULL;
-}
-
 /* The count of one begins anew with the policy, the changes with the alarm. */
 static void alarms_subtract(struct json_object *object, struct instance_stats *stats)
 {
@@ -245,11 +225,16 @@ static void alarms_subtract(struct json_object *object, struct instance_stats *s
 		return;
 	for (size_t i = 0; i < json_object_array_length(alarms); i++) {
 		struct json_object *alarm = json_object_array_get_idx(alarms, i);
-		struct alarm_now *now = alarm_of(text_get(alarm, "alarm"), stats);
-		__u64 changes = now ? now->changes : 0, amount = now ? now->counted : 0;
+		const char *name = text_get(alarm, "alarm");
+		struct alarm_now *now = stats->alarms.alarm, *end = now + stats->alarms.count;
+		__u64 changes, amount;
 
-		if (!now)
+		while (now < end && strcmp(now->name, name) != 0)
+			now++;
+		if (now == end)
 			continue;
+		changes = now->changes;
+		amount = now->counted;
 		number_subtract(alarm, "changes", &changes);
 		now->changes = changes;
 		if (json_object_object_get_ex(alarm, "counted", &counted))
@@ -262,13 +247,18 @@ static void alarms_subtract(struct json_object *object, struct instance_stats *s
 int since_subtract(const struct since *since, const struct instance *instance,
 		   struct instance_stats *stats, uint64_t *elapsed_ns)
 {
-	struct json_object *object = instance_find(since, instance);
+	const char *device, *hook, *own = hook_name(instance->info.hook);
+	struct json_object *object = NULL;
 	char attached[NUMBER_TEXT_MAX];
 	uint64_t then;
 
+	for (size_t i = 0; !object && since_instance(since, i, &device, &hook); i++)
+		if (!strcmp(device, instance->device) && !strcmp(hook, own))
+			object = json_object_array_get_idx(since->document, i);
+
 	if (!object)
 		return fail("%s: has no instance of %s at %s: choose others with -i", since->name,
-			    instance->device, hook_name(instance->info.hook));
+			    instance->device, own);
 	if (time_parse(text_get(object, "time"), &then))
 		return not_a_document(since);
 	time_print(attached, instance->info.since_ns, false);
