@@ -234,6 +234,8 @@ typedef int (*targets_fn)(const struct command *one, void *arg);
 
 /* Prints all of them: text below a heading, documents as one array. Goes on after an error. */
 int targets_read(const struct command *command, targets_fn run, void *arg);
+/* Prints a heading of one of them, and before others than the first an empty line. */
+void heading_print(const char *name, enum rl_hook hook, bool *first);
 /* Prints the document or puts it into the array of targets_read(); takes ownership. */
 void document_print(const struct command *command, struct json_object *document);
 

@@ -36,12 +36,30 @@ static int words_read(struct set_change *change, const char *verb, char *const *
 	return 0;
 }
 
+/* The change is made, unless rc says that its words are wrong. stream_ns: a stream of addresses,
+ * and the life of those without one; NULL: those that were read. */
+static int change_run(struct set_change *change, const struct command *command, enum set_verb verb,
+		      int rc, const uint64_t *stream_ns)
+{
+	int ended;
+
+	if (!rc)
+		rc = set_change_begin(change, command, verb);
+	if (rc) {
+		set_items_clear(&change->items);
+		return rc;
+	}
+	rc = stream_ns ? set_stream_run(change, *stream_ns) : set_guarded_apply(change);
+	ended = set_change_end(change);
+	return rc ? rc : ended;
+}
+
 static int members_change(const struct command *command, enum set_verb verb)
 {
 	struct set_change change = {0};
 	const char *name = command->verb->name;
 	char **words = command->words + 1;
-	int count = command->word_count - 1, rc = set_name_check(command->words[0]), ended;
+	int count = command->word_count - 1, rc = set_name_check(command->words[0]);
 	uint64_t life_ns = 0;
 	bool stream;
 
@@ -52,15 +70,7 @@ static int members_change(const struct command *command, enum set_verb verb)
 	stream = count == 1 && is_stream(words[0]);
 	if (!rc && !stream)
 		rc = words_read(&change, name, words, count, life_ns);
-	if (!rc)
-		rc = set_change_begin(&change, command, verb);
-	if (rc) {
-		set_items_clear(&change.items);
-		return rc;
-	}
-	rc = stream ? set_stream_run(&change, life_ns) : set_guarded_apply(&change);
-	ended = set_change_end(&change);
-	return rc ? rc : ended;
+	return change_run(&change, command, verb, rc, stream ? &life_ns : NULL);
 }
 
 int cmd_set_add(const struct command *command)
@@ -78,15 +88,8 @@ int cmd_set_del(const struct command *command)
 int cmd_set_flush(const struct command *command)
 {
 	struct set_change change = {0};
-	int rc = set_name_check(command->words[0]), ended;
 
-	if (!rc)
-		rc = set_change_begin(&change, command, SET_FLUSH);
-	if (rc)
-		return rc;
-	rc = set_guarded_apply(&change);
-	ended = set_change_end(&change);
-	return rc ? rc : ended;
+	return change_run(&change, command, SET_FLUSH, set_name_check(command->words[0]), NULL);
 }
 
 /* All lines of the file, or none: a list that is half a list is not one. */
@@ -119,19 +122,11 @@ int cmd_set_swap(const struct command *command)
 {
 	struct set_change change = {0};
 	const char *name = command->words[0];
-	int rc = set_name_check(name), ended;
+	int rc = set_name_check(name);
 
 	if (!rc)
 		rc = file_read(&change, command->words[1], name);
-	if (!rc)
-		rc = set_change_begin(&change, command, SET_SWAP);
-	if (rc) {
-		set_items_clear(&change.items);
-		return rc;
-	}
-	rc = set_guarded_apply(&change);
-	ended = set_change_end(&change);
-	return rc ? rc : ended;
+	return change_run(&change, command, SET_SWAP, rc, NULL);
 }
 
 /* ---- test, list */
@@ -208,18 +203,6 @@ int cmd_set_test(const struct command *command)
 	return rc ? rc : targets_show(command, command->words[0], test_show, &asked);
 }
 
-static void heading_print(const struct instance *instance, bool many, bool *first)
-{
-	char *device;
-
-	if (!many || output_json)
-		return;
-	device = text_shown(instance->device);
-	printf("%s# %s %s\n", *first ? "" : "\n", device, hook_name(instance->info.hook));
-	*first = false;
-	free(device);
-}
-
 static int members_show(const struct command *command, const struct target *target, bool many,
 			void *arg)
 {
@@ -228,7 +211,8 @@ static int members_show(const struct command *command, const struct target *targ
 
 	if (rc)
 		return rc;
-	heading_print(&use.instance, many, arg);
+	if (many && !output_json)
+		heading_print(use.instance.device, use.instance.info.hook, arg);
 	rc = set_members_print(command, &use);
 	set_use_close(&use);
 	return rc;
@@ -242,7 +226,8 @@ static int sets_show(const struct command *command, const struct target *target,
 
 	if (rc)
 		return rc;
-	heading_print(&instance, many, arg);
+	if (many && !output_json)
+		heading_print(instance.device, instance.info.hook, arg);
 	rc = set_table_print(command, &instance);
 	instance_close(&instance);
 	return rc;

@@ -50,22 +50,11 @@ static void loaded_print(const struct rl_set_words *words, const struct member_l
 	document_print(one, document);
 }
 
-static int expired_sweep(const struct target *target)
-{
-	struct instance instance;
-	int rc = instance_open(target, true, &instance);
-
-	if (rc)
-		return rc;
-	rc = sets_sweep(&instance);
-	instance_close(&instance);
-	return rc;
-}
-
 static int load_one(const struct command *one, void *arg)
 {
 	struct loads *loads = arg;
 	bool due = option_given(one, OPTION_DUE);
+	struct instance instance;
 	struct set_load load = {
 		.target = &one->target,
 		.when = due ? SET_LOAD_DUE : SET_LOAD_NOW,
@@ -81,11 +70,16 @@ static int load_one(const struct command *one, void *arg)
 	loads->one = one;
 	rc = sets_load(&load);
 	loads->found |= load.found;
-	if (due && expired_sweep(&one->target))
+	if (!due)
+		return rc;
+	if (instance_open(&one->target, true, &instance)) {
 		rc = -1;
-	if (due && set_save_changed(&one->target))
-		rc = -1;
-	return rc;
+	} else {
+		if (sets_sweep(&instance)) /* removes what has expired */
+			rc = -1;
+		instance_close(&instance);
+	}
+	return set_save_changed(&one->target) ? -1 : rc;
 }
 
 int cmd_set_load(const struct command *command)

@@ -83,45 +83,32 @@ static void saved_print(const struct command *command, const struct instance *in
 	document_print(command, document);
 }
 
-/* The members of one moment. */
-struct members {
-	struct instance instance; /* closed */
-	char owner[OWNER_MAX];
-	char *text; /* NULL: there are no dynamic sets */
-	size_t size, count;
-};
-
 /* The writers' lock is held while they are read, and not while they are written. */
-static int members_take(const struct target *target, struct members *out)
-{
-	struct instance *instance = &out->instance;
-	int rc = instance_open(target, true, instance);
-
-	if (rc)
-		return rc;
-	instance_file_owner(instance->device, instance->info.hook, out->owner);
-	rc = set_state_print(instance, out->owner, &out->text, &out->size, &out->count);
-	instance_close(instance);
-	return rc;
-}
-
 static int members_save(const struct command *command, const struct target *target,
 			const char *path)
 {
-	struct members members = {0};
-	int rc = members_take(target, &members);
+	bool is_stdout = !strcmp(path, "-");
+	char owner[OWNER_MAX], *text = NULL;
+	struct instance instance;
+	size_t size, count;
+	int rc = instance_open(target, true, &instance);
 
-	if (rc || !members.text)
+	if (rc)
 		return rc;
-	if (!strcmp(path, "-"))
-		fwrite(members.text, 1, members.size, stdout);
+	instance_file_owner(instance.device, instance.info.hook, owner);
+	rc = set_state_print(&instance, owner, &text, &size, &count);
+	instance_close(&instance);
+	if (rc || !text) /* there are no dynamic sets */
+		return rc;
+	if (is_stdout)
+		fwrite(text, 1, size, stdout);
 	else
-		rc = owner_check("set save", path, members.owner);
-	if (!rc && strcmp(path, "-") != 0)
-		rc = file_save(path, members.text, members.size, NULL, NULL, NULL);
-	if (!rc && command && strcmp(path, "-") != 0)
-		saved_print(command, &members.instance, path, members.count);
-	free(members.text);
+		rc = owner_check("set save", path, owner);
+	if (!rc && !is_stdout)
+		rc = file_save(path, text, size, NULL, NULL, NULL);
+	if (!rc && command && !is_stdout)
+		saved_print(command, &instance, path, count);
+	free(text);
 	return rc;
 }
 
@@ -286,29 +273,26 @@ static int file_get(const struct command *command, const char *path, struct poli
 	return rc;
 }
 
-static int default_check(const struct command *command, char path[PATH_MAX])
-{
-	const struct target *target = &command->target;
-	char owner[OWNER_MAX];
-
-	if (path_get(command->verb->name, target, path))
-		return -1;
-	instance_file_owner(target->device, target->hook, owner);
-	return owner_check(command->verb->name, path, owner);
-}
-
 static int restore_one(const struct command *command, void *arg)
 {
+	const struct target *target = &command->target;
 	struct policy_file file = {0};
-	char path[PATH_MAX];
+	char path[PATH_MAX], owner[OWNER_MAX];
 	const char *from = command->word_count ? command->words[0] : path;
-	int rc = command->word_count ? 0 : default_check(command, path);
+	int rc = 0;
 
 	(void)arg;
+	if (!command->word_count) {
+		rc = path_get(command->verb->name, target, path);
+		if (!rc) {
+			instance_file_owner(target->device, target->hook, owner);
+			rc = owner_check(command->verb->name, path, owner);
+		}
+	}
 	if (!rc)
 		rc = file_get(command, from, &file);
 	if (rc == 1) {
-		note("%s: nothing is saved in %s", command->target.device, from);
+		note("%s: nothing is saved in %s", target->device, from);
 		rc = 0;
 	} else if (!rc) {
 		rc = text_restore(command, from, &file);

@@ -102,17 +102,6 @@ static void refused_name(const struct set_change *change, const struct set_use *
 	}
 }
 
-static void item_swap(const struct set_items *items, size_t a, size_t b)
-{
-	const struct member_entry entry = items->entries[a];
-	uint64_t life_ns = items->lives[a];
-
-	items->entries[a] = items->entries[b];
-	items->lives[a] = items->lives[b];
-	items->entries[b] = entry;
-	items->lives[b] = life_ns;
-}
-
 /* Moves prefixes that are wider than the set's shortest to the end. Returns how many are not. */
 static size_t wide_refuse(const struct set_change *change, const struct set_use *use,
 			  struct set_answer *answer)
@@ -122,9 +111,17 @@ static size_t wide_refuse(const struct set_change *change, const struct set_use 
 	char member[PREFIX_TEXT_MAX];
 	size_t kept = 0;
 
-	for (size_t i = 0; i < items->count; i++)
-		if (!member_is_wide(shortest, &items->entries[i].member))
-			item_swap(items, kept++, i);
+	for (size_t i = 0; i < items->count; i++) {
+		const struct member_entry entry = items->entries[i];
+		uint64_t life_ns = items->lives[i];
+
+		if (member_is_wide(shortest, &entry.member))
+			continue;
+		items->entries[i] = items->entries[kept];
+		items->lives[i] = items->lives[kept];
+		items->entries[kept] = entry;
+		items->lives[kept++] = life_ns;
+	}
 	for (size_t i = kept; i < items->count && answer->named < SET_NAMED_MAX; i++) {
 		member_print(member, &items->entries[i].member);
 		fail("%s: %s: %s refused: it is wider than the set's shortest, /%u,%u",
@@ -187,18 +184,12 @@ static int items_swap(const struct set_change *change, struct set_use *use,
 	return rc;
 }
 
-static int set_empty(struct set_use *use, struct set_answer *answer)
+static int verb_run(const struct set_change *change, struct set_use *use, struct set_answer *answer)
 {
 	const struct rl_set *set = &use->session.sets[use->set];
 	uint64_t deleted = set->deleted;
-	int rc = member_table_flush(&use->session.table, use->set);
+	int rc;
 
-	answer->result.deleted += set->deleted - deleted;
-	return rc;
-}
-
-static int verb_run(const struct set_change *change, struct set_use *use, struct set_answer *answer)
-{
 	switch (change->verb) {
 	case SET_ADD:
 		return items_add(change, use, answer);
@@ -207,7 +198,9 @@ static int verb_run(const struct set_change *change, struct set_use *use, struct
 	case SET_SWAP:
 		return items_swap(change, use, answer);
 	case SET_FLUSH:
-		return set_empty(use, answer);
+		rc = member_table_flush(&use->session.table, use->set);
+		answer->result.deleted += set->deleted - deleted;
+		return rc;
 	}
 	return -EINVAL;
 }

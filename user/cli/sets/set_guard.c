@@ -144,19 +144,6 @@ static bool holds_session(const struct member *member, const struct flow *flow)
 	       (flow->dst_known && prefix_contains(member->addr, member->len, flow->dst));
 }
 
-/* Those of the list that matter: nobody asks for other addresses. */
-static void items_near(struct set_change *change, const struct member_list *list)
-{
-	const struct ssh_sessions *sessions = &change->guard.sessions;
-
-	for (size_t i = 0; i < list->count; i++)
-		for (size_t k = 0; k < sessions->count; k++)
-			if (holds_session(&list->items[i].member, &sessions->session[k].flow)) {
-				set_items_add(&change->items, &list->items[i].member, 0);
-				break;
-			}
-}
-
 /* Members with the addresses of the session that would be cut off. Returns how many there were. */
 static size_t members_remove(const struct set_change *change, struct member_list *list)
 {
@@ -184,12 +171,19 @@ int set_load_guard(const struct target *target, const struct rl_set_words *words
 		   struct member_list *list, char *why, size_t size)
 {
 	struct set_change change = {.name = words->name, .verb = SET_SWAP};
+	const struct ssh_sessions *sessions = &change.guard.sessions;
 	int rc = 0;
 
 	guard_start(&change.guard, false);
 	do {
 		set_items_clear(&change.items);
-		items_near(&change, list);
+		for (size_t i = 0; i < list->count; i++) /* nobody asks for other addresses */
+			for (size_t k = 0; k < sessions->count; k++)
+				if (holds_session(&list->items[i].member,
+						  &sessions->session[k].flow)) {
+					set_items_add(&change.items, &list->items[i].member, 0);
+					break;
+				}
 		rc = guard_wanted(&change.guard) ? target_pass(&change, target) : 0;
 	} while (rc == GUARD_ASKS && members_remove(&change, list));
 	if (rc == GUARD_ASKS)

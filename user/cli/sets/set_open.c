@@ -76,17 +76,6 @@ void set_targets_clear(struct set_targets *targets)
 	*targets = (struct set_targets){0};
 }
 
-/* Are there several devices with pins? */
-static bool has_several(const struct target *target)
-{
-	struct places places;
-	bool several = !places_list(target, &places) && places.count &&
-		       strcmp(places.items[0].device, places.items[places.count - 1].device) != 0;
-
-	places_clear(&places);
-	return several;
-}
-
 static int has_set(const struct target *target, const char *name, struct rl_set all[RL_SETS_MAX])
 {
 	struct rl_set sets[RL_SETS_MAX];
@@ -130,9 +119,16 @@ static int targets_keep(struct set_targets *targets, const char *name)
 int set_targets_choose(const struct command *command, const char *name, struct set_targets *out)
 {
 	struct target target = command->target;
-	bool by_name = !target.device && has_several(&target);
+	bool by_name = false; /* are there several devices with pins? */
+	struct places places;
 	int rc = 0;
 
+	if (!target.device) {
+		by_name =
+			!places_list(&target, &places) && places.count &&
+			strcmp(places.items[0].device, places.items[places.count - 1].device) != 0;
+		places_clear(&places);
+	}
 	*out = (struct set_targets){.count = 1};
 	if (by_name)
 		target.device = SELECTION_ALL;
@@ -183,20 +179,6 @@ int set_words_read(const struct instance *instance, struct rl_set_words out[RL_S
 	return rc;
 }
 
-static int words_find(struct set_use *use)
-{
-	struct rl_set_words *words = malloc(RL_SETS_MAX * sizeof(*words));
-	int rc;
-
-	if (!words)
-		out_of_memory();
-	rc = set_words_read(&use->instance, words);
-	if (!rc)
-		use->words = words[use->set];
-	free(words);
-	return rc;
-}
-
 static int session_find(struct set_use *use, const char *name, bool writes)
 {
 	static const struct rl_set none[RL_SETS_MAX];
@@ -218,6 +200,7 @@ static int session_find(struct set_use *use, const char *name, bool writes)
 
 int set_use_open(const struct target *target, const char *name, bool writes, struct set_use *out)
 {
+	struct rl_set_words *words;
 	int rc = instance_open_sets(target, writes, &out->instance);
 
 	if (rc)
@@ -227,9 +210,15 @@ int set_use_open(const struct target *target, const char *name, bool writes, str
 		instance_close(&out->instance);
 		return rc;
 	}
-	rc = words_find(out);
+	words = malloc(RL_SETS_MAX * sizeof(*words));
+	if (!words)
+		out_of_memory();
+	rc = set_words_read(&out->instance, words);
 	if (rc)
 		set_use_close(out);
+	else
+		out->words = words[out->set];
+	free(words);
 	return rc;
 }
 

@@ -13,59 +13,49 @@
 
 /* ---- changes */
 
-static struct json_object *json_answer(const char *name, const struct set_answer *answer,
-				       uint64_t host_bits)
-{
-	const struct member_result *result = &answer->result;
-	struct json_object *object = json_object_new_object();
-
-	json_put_text(object, "device", answer->device);
-	json_put_text(object, "hook", hook_name(answer->hook));
-	json_put_text(object, "set", name);
-	if (answer->adds) {
-		json_put_number(object, "added", result->added);
-		json_put_number(object, "extended", result->extended);
-		json_put_number(object, "present", result->present);
-		json_put_number(object, "refused", result->refused);
-	}
-	if (!answer->adds || answer->swaps)
-		json_put_number(object, "deleted", result->deleted);
-	if (!answer->adds)
-		json_put_number(object, "missing", result->missing);
-	json_put_number(object, "host_bits", host_bits);
-	return object;
-}
-
-static void count_print(size_t count, const char *word)
-{
-	if (count)
-		printf(", %zu %s", count, word);
-}
-
 void set_answer_print(const struct command *command, const char *name,
 		      const struct set_answer *answer, uint64_t host_bits, bool many)
 {
 	const struct member_result *result = &answer->result;
+	const bool adds = answer->adds;
+	const struct {
+		bool has;
+		const char *key, *word; /* the first one that it has is told even if it is 0 */
+		size_t count;
+	} counts[] = {
+		{adds, "added", "added", result->added},
+		{adds, "extended", "extended", result->extended},
+		{adds, "present", "present", result->present},
+		{adds, "refused", "refused", result->refused},
+		{!adds || answer->swaps, "deleted", "deleted", result->deleted},
+		{!adds, "missing", "not there", result->missing},
+	};
+	struct json_object *object = output_json ? json_object_new_object() : NULL;
+	const char *comma = "";
 
-	if (output_json) {
-		document_print(command, json_answer(name, answer, host_bits));
+	if (object) {
+		json_put_text(object, "device", answer->device);
+		json_put_text(object, "hook", hook_name(answer->hook));
+		json_put_text(object, "set", name);
+	} else if (output_quiet) {
 		return;
-	}
-	if (output_quiet)
-		return;
-	printf("%s%s%s: ", many ? answer->device : "", many ? ": " : "", name);
-	if (answer->adds) {
-		printf("%zu added", result->added);
-		count_print(result->extended, "extended");
-		count_print(result->present, "present");
-		count_print(result->refused, "refused");
-		if (answer->swaps)
-			count_print(result->deleted, "deleted");
 	} else {
-		printf("%zu deleted", result->deleted);
-		count_print(result->missing, "not there");
+		printf("%s%s%s: ", many ? answer->device : "", many ? ": " : "", name);
 	}
-	putchar('\n');
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		if (object && counts[i].has)
+			json_put_number(object, counts[i].key, counts[i].count);
+		if (object || !counts[i].has || (!counts[i].count && *comma))
+			continue;
+		printf("%s%zu %s", comma, counts[i].count, counts[i].word);
+		comma = ", ";
+	}
+	if (object) {
+		json_put_number(object, "host_bits", host_bits);
+		document_print(command, object);
+	} else {
+		putchar('\n');
+	}
 }
 
 /* ---- one member */

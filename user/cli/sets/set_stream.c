@@ -96,23 +96,20 @@ static int batch_apply(struct stream *stream)
 	return 0;
 }
 
-static bool batch_is_due(const struct stream *stream)
-{
-	uint64_t now = now_ns();
-
-	return stream->change->items.count >= BATCH_MAX ||
-	       (now >= stream->due_ns && now - stream->first_ns >= PACE_NS);
-}
-
 static int input_read(struct stream *stream)
 {
 	struct set_items *items = &stream->change->items;
+	uint64_t now;
 
 	if (!items->count)
 		stream->first_ns = now_ns();
 	if (set_lines_read(&stream->lines, items))
 		return -1;
-	return items->count && batch_is_due(stream) ? batch_apply(stream) : 0;
+	now = now_ns();
+	if (!items->count || (items->count < BATCH_MAX &&
+			      (now < stream->due_ns || now - stream->first_ns < PACE_NS)))
+		return 0;
+	return batch_apply(stream);
 }
 
 static int stream_run(struct stream *stream)

@@ -124,7 +124,7 @@ static void offer_set_word(void *c, const char *name)
 }
 
 /* Names behind a match that has some; false: the word before is none. Some words of the language
- * name services as well; behind `per` a port is a part of the key. Of the services only those that
+ * name services as well; behind `per` a port is a part of the key. Only the services that
  * begin with the word: all of them would be hundreds. */
 static bool offer_names(struct completion *c)
 {

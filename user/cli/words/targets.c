@@ -50,16 +50,18 @@ static int run_all(const struct command *command, targets_fn run, void *arg,
 /* ---- reading */
 
 /* A comment in the language of policies, so that `apply` reads what `show` prints. */
-static void heading_print(const struct pinned *place, bool first)
+void heading_print(const char *name, enum rl_hook hook, bool *first)
 {
-	char *device = text_shown(place->device);
+	char *device = text_shown(name);
 
-	printf("%s# %s %s\n", first ? "" : "\n", device, hook_name(place->hook));
+	printf("%s# %s %s\n", *first ? "" : "\n", device, hook_name(hook));
+	*first = false;
 	free(device);
 }
 
 static int read_all(struct run *run)
 {
+	bool first = true;
 	int rc = 0;
 
 	if (output_json)
@@ -68,7 +70,8 @@ static int read_all(struct run *run)
 		int one;
 
 		if (!output_json)
-			heading_print(&run->places.items[i], !i);
+			heading_print(run->places.items[i].device, run->places.items[i].hook,
+				      &first);
 		one = run_one(run, i, PHASE_ALONE);
 		rc = one ? one : rc;
 	}
