@@ -21,16 +21,6 @@ _Static_assert(RL_TABLE_HOT == 0 && RL_TABLE_LRU == 1 && RL_TABLE_CPU == 2, "--t
 _Static_assert(RL_PROOF_SOCKETS == 0 && RL_PROOF_CONNTRACK == 1, "--state");
 _Static_assert(RL_HOOK_XDP == 0 && RL_HOOK_INGRESS == 1 && RL_HOOK_EGRESS == 2, "--hook");
 
-/* The ring of a sliding log is indexed by a mask. */
-static uint32_t power_of_two(uint32_t least)
-{
-	uint32_t power = 2;
-
-	while (power < least)
-		power *= 2;
-	return power;
-}
-
 /* By name or by number. */
 static int group_option(const struct command *command, struct attach_options *out)
 {
@@ -56,31 +46,27 @@ static int group_option(const struct command *command, struct attach_options *ou
 
 static int options_get(const struct command *command, struct attach_options *out)
 {
-	int rc = group_option(command, out);
-
-	if (rc)
-		return rc;
+	uint32_t power = 2;
 
 	out->mode = command->choices[OPTION_MODE];
 	out->fq = option_given(command, OPTION_FQ);
 	out->table = command->choices[OPTION_TABLE];
 	out->proof = command->choices[OPTION_STATE];
-	rc = option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources);
-	if (!rc)
-		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
-				   &out->prefixes);
+	if (group_option(command, out) ||
+	    option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources) ||
+	    option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
+			  &out->prefixes) ||
+	    option_number(command, OPTION_BANS, CAPACITY_MAX, BANS_DEFAULT, &out->bans) ||
+	    option_number(command, OPTION_LOG_DEPTH, RL_SLIDING_LOG_MAX, RL_SLIDING_LOG_MAX,
+			  &out->log_depth) ||
+	    option_number(command, OPTION_CHALLENGE_RATE, CHALLENGE_RATE_MAX, RL_CHALLENGE_RATE,
+			  &out->challenge_rate))
+		return EXIT_USAGE;
 	out->rules = option_given(command, OPTION_PREFIXES) ? out->prefixes : RULES_DEFAULT;
-	if (!rc)
-		rc = option_number(command, OPTION_BANS, CAPACITY_MAX, BANS_DEFAULT, &out->bans);
-	if (!rc)
-		rc = option_number(command, OPTION_LOG_DEPTH, RL_SLIDING_LOG_MAX,
-				   RL_SLIDING_LOG_MAX, &out->log_depth);
-	if (!rc)
-		rc = option_number(command, OPTION_CHALLENGE_RATE, CHALLENGE_RATE_MAX,
-				   RL_CHALLENGE_RATE, &out->challenge_rate);
-	if (!rc)
-		out->log_depth = power_of_two(out->log_depth);
-	return rc;
+	while (power < out->log_depth) /* the ring of a sliding log is indexed by a mask */
+		power *= 2;
+	out->log_depth = power;
+	return 0;
 }
 
 /* Options that apply to one hook only. */
@@ -365,21 +351,14 @@ int cmd_attach(const struct command *command)
 	bool many = follow || devices_are_many(command), read;
 	struct policy_file file;
 	struct follower follower;
-	int rc = options_get(command, &options);
+	int rc;
 
-	if (!rc)
-		rc = hooks_check(command, hooks);
-	if (!rc)
-		rc = try_check(command, hooks);
-	if (!rc)
-		rc = last_check(command);
-	if (!rc && many)
-		rc = many_check(command);
-	if (!rc && option_given(command, OPTION_REPLACE))
+	if (options_get(command, &options) || hooks_check(command, hooks) ||
+	    try_check(command, hooks) || last_check(command) || (many && many_check(command)))
+		return EXIT_USAGE;
+	if (option_given(command, OPTION_REPLACE))
 		return many ? targets_change(command, replace_one, &options)
 			    : attach_replace(command, &options);
-	if (rc)
-		return rc;
 	read = path && !policy_file_read(path, &file);
 	if (follow)
 		follow_begin(&follower, command, &options, hooks);

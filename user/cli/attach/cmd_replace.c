@@ -95,23 +95,6 @@ void options_kept_note(const struct command *command, const struct attach_option
 		mode_check(command, asked, instance);
 }
 
-static int instance_get(const struct command *command, const struct attach_options *asked,
-			enum rl_hook hook, struct instance *out)
-{
-	struct target target = command->target;
-	struct instance instance;
-
-	target.hook = hook;
-	if (instance_replace_open(&target, &instance))
-		return -1;
-	if (options_check(command, asked, &instance) || mode_check(command, asked, &instance)) {
-		instance_close(&instance);
-		return -1;
-	}
-	*out = instance;
-	return 0;
-}
-
 /* Checks all instances before it replaces the first. */
 static int hooks_replace(const struct command *command, const struct attach_options *asked,
 			 unsigned int hooks)
@@ -121,13 +104,20 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 		.bans = option_given(command, OPTION_BANS) ? asked->bans : 0,
 	};
 	struct instance instances[RL_HOOK_EGRESS + 1];
+	struct target target = command->target;
 	int rc = 0, count = 0;
 
 	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++) {
 		if (!(hooks & 1u << hook))
 			continue;
-		rc = instance_get(command, asked, hook, &instances[count]);
-		count += !rc;
+		target.hook = hook;
+		rc = instance_replace_open(&target, &instances[count]) ? -1 : 0;
+		if (!rc && (options_check(command, asked, &instances[count]) ||
+			    mode_check(command, asked, &instances[count])))
+			rc = -1;
+		else if (rc)
+			break;
+		count++;
 	}
 	for (int i = 0; !rc && i < count; i++) {
 		rc = instance_replace(&instances[i], &wanted);
@@ -139,8 +129,11 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 	return rc;
 }
 
-static int words_check(const struct command *command)
+int attach_replace(const struct command *command, const struct attach_options *asked)
 {
+	unsigned int hooks = command->hooks;
+	int rc = 0;
+
 	if (option_given(command, OPTION_POLICY))
 		return wrong(
 			"attach: --replace keeps the policy: leave --policy out, and run `rlctl "
@@ -149,15 +142,7 @@ static int words_check(const struct command *command)
 		return wrong("attach: --or-apply and --replace exclude each other: leave one out");
 	if (option_given(command, OPTION_FQ))
 		return wrong("attach: --replace keeps the qdisc: leave --fq out");
-	return 0;
-}
-
-int attach_replace(const struct command *command, const struct attach_options *asked)
-{
-	unsigned int hooks = command->hooks;
-	int rc = words_check(command);
-
-	if (!rc && !hooks)
+	if (!hooks)
 		rc = instance_hooks(&command->target, &hooks);
 	if (rc)
 		return rc;

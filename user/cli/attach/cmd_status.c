@@ -29,44 +29,27 @@ static void report_sources(struct report *report, const struct instance *instanc
 	report_value(report, "sources", sources);
 }
 
-/* JSON only: most policies have no bans. */
-static void report_bans(struct report *report, const struct instance *instance,
-			const struct instance_status *status)
-{
-	struct json_object *bans = json_object_new_object();
-
-	json_put_number(bans, "used", status->bans_used);
-	json_put_number(bans, "capacity", instance->info.bans);
-	report_value(report, "bans", bans);
-}
-
 /* The probability that a new key finds all ways of its set live, at the current load. The number of
  * keys in a set is Poisson distributed. */
-static double eviction_odds(const struct instance_stats *stats)
-{
-	double load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
-	double term = exp(-load), fewer = 0;
-
-	for (int live = 0; live < RL_HOT_WAYS; live++) {
-		fewer += term;
-		term *= load / (live + 1);
-	}
-	return fewer < 1 ? 1 - fewer : 0;
-}
-
 static void report_odds(struct report *report, const struct instance_stats *stats)
 {
 	char text[NUMBER_TEXT_MAX];
-	double odds;
+	double load, term, fewer = 0;
 
 	if (!stats->hot_slots) {
 		report_none(report, "eviction");
 		return;
 	}
-	odds = eviction_odds(stats);
-	snprintf(text, sizeof(text), "%.4f %%", odds * 100);
+	load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
+	term = exp(-load);
+	for (int live = 0; live < RL_HOT_WAYS; live++) {
+		fewer += term;
+		term *= load / (live + 1);
+	}
+	fewer = fewer < 1 ? fewer : 1;
+	snprintf(text, sizeof(text), "%.4f %%", (1 - fewer) * 100);
 	report_text(report, NULL, "eviction", text);
-	report_value(report, "eviction_odds", json_object_new_double(odds));
+	report_value(report, "eviction_odds", json_object_new_double(1 - fewer));
 }
 
 /* The kernel keeps per-CPU values for every possible CPU. */
@@ -104,20 +87,6 @@ struct found_all {
 	bool cpus;                /* some instance keeps values for CPUs that are not online */
 };
 
-/* The group that may read the instance, if there is one. */
-static void report_group(struct report *report, const struct found *found)
-{
-	struct group *group = found->has_group ? getgrgid(found->group) : NULL;
-	char number[NUMBER_TEXT_MAX];
-
-	if (!found->has_group) {
-		report_none(report, "group");
-		return;
-	}
-	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
-	report_text(report, "group", "group", group ? group->gr_name : number);
-}
-
 /* The program at egress that notes what this machine asks, where the policy needs it. */
 static void report_companion(struct report *report, const struct found *found, bool shown)
 {
@@ -147,6 +116,9 @@ static void report_instance(struct report *report, const struct found *found,
 	const struct instance *instance = &found->instance;
 	const struct instance_status *status = &found->status;
 	const struct instance_stats *stats = &found->stats;
+	struct json_object *bans = json_object_new_object();
+	char number[NUMBER_TEXT_MAX];
+	struct group *group;
 
 	report_begin(report, json_stats(instance, stats));
 	report_text(report, NULL, "device", instance->device);
@@ -160,33 +132,34 @@ static void report_instance(struct report *report, const struct found *found,
 		    proof_name(instance->info.proof));
 	report_number(report, "challenge_rate", NULL, instance->info.challenge_rate);
 	report_sources(report, instance, status);
-	report_bans(report, instance, status);
+	json_put_number(bans, "used", status->bans_used);
+	json_put_number(bans, "capacity", instance->info.bans);
+	report_value(report, "bans", bans); /* JSON only: most policies have no bans */
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
 	report_cpus(report, &instance->info, status, all->cpus);
 	report_companion(report, found, all->companions);
-	if (all->groups)
-		report_group(report, found);
-}
-
-static int found_read(const struct instance *instance, struct found *out)
-{
-	int rc = instance_group(instance, &out->group);
-
-	out->instance = *instance;
-	out->has_group = !rc;
-	if (rc && rc != -ENOENT)
-		return fail("%s: reading the group failed: %s", instance->device, strerror(-rc));
-	rc = instance_status_read(instance, &out->status);
-	return rc ? rc : instance_stats_read(instance, &out->stats);
+	if (all->groups && !found->has_group)
+		report_none(report, "group");
+	if (!found->has_group)
+		return;
+	group = getgrgid(found->group);
+	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
+	report_text(report, "group", "group", group ? group->gr_name : number);
 }
 
 static int visit(struct instance *instance, void *arg)
 {
 	struct found_all *all = arg;
-	struct found found = {0};
-	int rc = found_read(instance, &found);
+	struct found found = {.instance = *instance};
+	int rc = instance_group(instance, &found.group);
 
+	found.has_group = !rc;
+	if (rc && rc != -ENOENT)
+		return fail("%s: reading the group failed: %s", instance->device, strerror(-rc));
+	rc = instance_status_read(instance, &found.status);
+	if (!rc)
+		rc = instance_stats_read(instance, &found.stats);
 	if (rc)
 		return rc == -ENOENT || rc == -ESTALE
 			       ? 0

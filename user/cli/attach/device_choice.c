@@ -67,47 +67,35 @@ static int device_match(const char *name, void *arg)
 	return 0;
 }
 
-static int pattern_add(struct part *part)
-{
-	int ret = device_for_each(device_match, part);
-
-	if (ret < -1)
-		return fail("listing the devices failed: %s", strerror(-ret));
-	if (!ret && !part->matches && !option_given(part->command, OPTION_FOLLOW))
-		return fail("%.*s: no device matches: `ip link` lists the devices", (int)part->len,
-			    part->words);
-	return ret;
-}
-
-static int name_add(const struct part *part)
-{
-	char name[IF_NAMESIZE] = {0};
-
-	if (part->len && part->len < sizeof(name))
-		memcpy(name, part->words, part->len);
-	if (device_index(name) < 0)
-		return option_given(part->command, OPTION_FOLLOW) ? 0 : report_no_device(name);
-	choice_put(part->out, name, part->hooks);
-	return 0;
-}
-
 int devices_choose(const struct command *command, unsigned int hooks, struct device_choices *out)
 {
-	const char *words = command->target.device;
+	bool follows = option_given(command, OPTION_FOLLOW);
+	struct part part = {.command = command, .hooks = hooks, .out = out};
 	int rc = 0;
 
 	*out = (struct device_choices){0};
-	while (!rc) {
-		struct part part = {.command = command,
-				    .words = words,
-				    .len = selection_part(words),
-				    .hooks = hooks,
-				    .out = out};
+	for (const char *words = command->target.device; !rc; words += part.len + 1) {
+		char name[IF_NAMESIZE] = {0};
 
-		rc = selection_is_pattern(words, part.len) ? pattern_add(&part) : name_add(&part);
+		part.words = words;
+		part.len = selection_part(words);
+		part.matches = 0;
+		if (part.len && part.len < sizeof(name))
+			memcpy(name, words, part.len);
+		if (selection_is_pattern(words, part.len)) {
+			rc = device_for_each(device_match, &part);
+			if (rc < -1)
+				rc = fail("listing the devices failed: %s", strerror(-rc));
+			else if (!rc && !part.matches && !follows)
+				rc = fail("%.*s: no device matches: `ip link` lists the devices",
+					  (int)part.len, words);
+		} else if (device_index(name) >= 0) {
+			choice_put(out, name, hooks);
+		} else if (!follows) {
+			rc = report_no_device(name);
+		}
 		if (!words[part.len])
 			break;
-		words += part.len + 1;
 	}
 	if (rc)
 		devices_clear(out);

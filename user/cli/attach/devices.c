@@ -99,17 +99,6 @@ static void message_hear(struct many *many, const struct one *one, const char *r
 		out_of_memory();
 }
 
-static void messages_hear(struct many *many, const struct one *one)
-{
-	char *record = NULL;
-	size_t size = 0;
-
-	rewind(one->messages);
-	while (getdelim(&record, &size, '\0', one->messages) > 1)
-		message_hear(many, one, record);
-	free(record);
-}
-
 static void messages_pass(const struct many *many)
 {
 	for (size_t i = 0; i < many->heard_count; i++) {
@@ -125,16 +114,6 @@ static void messages_pass(const struct many *many)
 	}
 }
 
-static FILE *messages_open(void)
-{
-	int fd = memfd_create("messages", MFD_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
-
-	if (!file && fd >= 0)
-		close(fd);
-	return file;
-}
-
 /* ---- attaching */
 
 static int recorded_attach(struct one *one)
@@ -148,14 +127,6 @@ static int recorded_attach(struct one *one)
 	message_sink_set(sink);
 	fflush(one->messages);
 	return rc;
-}
-
-static int one_start(struct one *one)
-{
-	one->pid = fork();
-	if (!one->pid)
-		_exit(recorded_attach(one) ? EXIT_FAILURE : EXIT_SUCCESS);
-	return one->pid < 0 ? fail("%s: %s", one->choice->name, strerror(errno)) : 0;
 }
 
 /* Waits for the process that ends first. */
@@ -181,8 +152,13 @@ static int processes_attach(struct many *many, size_t i)
 	int cpus = cpus_online(), running = 0, rc = 0;
 
 	for (; (!rc || many->keep) && i < many->count && !signals_held(); i++) {
-		if (one_start(&many->items[i])) {
-			rc = -1;
+		struct one *one = &many->items[i];
+
+		one->pid = fork();
+		if (!one->pid)
+			_exit(recorded_attach(one) ? EXIT_FAILURE : EXIT_SUCCESS);
+		if (one->pid < 0) {
+			rc = fail("%s: %s", one->choice->name, strerror(errno));
 		} else if (++running == cpus) {
 			rc |= any_end(many);
 			running--;
@@ -199,7 +175,7 @@ static void attach_undo(struct many *many)
 {
 	for (size_t i = 0; i < many->count; i++) {
 		if (many->items[i].choice->attached)
-			plans_detach(many->items[i].plans);
+			plans_detach(many->items[i].plans, HOOKS);
 		many->items[i].choice->attached = false;
 	}
 	fail("attach: nothing stays attached by this command");
@@ -209,10 +185,16 @@ static int all_attach(struct many *many)
 {
 	static bool warm; /* this process has attached */
 	struct one *first = &many->items[0];
+	char *record = NULL;
+	size_t size = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < many->count; i++) {
-		many->items[i].messages = messages_open();
+		int fd = memfd_create("messages", MFD_CLOEXEC);
+
+		many->items[i].messages = fd < 0 ? NULL : fdopen(fd, "w+");
+		if (!many->items[i].messages && fd >= 0)
+			close(fd);
 		if (!many->items[i].messages)
 			return fail("%s: %s", many->items[i].choice->name, strerror(errno));
 	}
@@ -224,8 +206,12 @@ static int all_attach(struct many *many)
 	if (!rc || many->keep)
 		rc |= processes_attach(many, !warm);
 	warm = true;
-	for (size_t i = 0; i < many->count; i++)
-		messages_hear(many, &many->items[i]);
+	for (size_t i = 0; i < many->count; i++) {
+		rewind(many->items[i].messages);
+		while (getdelim(&record, &size, '\0', many->items[i].messages) > 1)
+			message_hear(many, &many->items[i], record);
+	}
+	free(record);
 	messages_pass(many);
 	if (rc && !many->keep)
 		attach_undo(many);

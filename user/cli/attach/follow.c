@@ -57,36 +57,26 @@ static int device_see(const char *name, void *arg)
 	return 0;
 }
 
-/* Forgets devices that are gone; was one? */
-static bool gone_forget(struct follower *f)
-{
-	size_t kept = 0, count = f->count;
-
-	for (size_t i = 0; i < count; i++)
-		if (f->known[i].there)
-			f->known[kept++] = f->known[i];
-	f->count = kept;
-	return kept < count;
-}
-
-static void pins_sweep(struct follower *f)
-{
-	char root[INSTANCE_PATH_MAX];
-
-	f->sweeps--;
-	if (pins_root_follow(f->command.target.bpffs, false, root) || !gone_devices_clear(root))
-		f->sweeps = 0;
-}
-
 static void devices_list(struct follower *f)
 {
+	char root[INSTANCE_PATH_MAX];
+	size_t kept = 0;
+
 	for (size_t i = 0; i < f->count; i++)
 		f->known[i].there = false;
 	device_for_each(device_see, f);
-	if (gone_forget(f))
+	for (size_t i = 0; i < f->count; i++)
+		if (f->known[i].there)
+			f->known[kept++] = f->known[i];
+	if (kept < f->count)
 		f->sweeps = SWEEPS;
-	if (f->sweeps)
-		pins_sweep(f);
+	f->count = kept;
+	if (f->sweeps) {
+		f->sweeps--;
+		if (pins_root_follow(f->command.target.bpffs, false, root) ||
+		    !gone_devices_clear(root))
+			f->sweeps = 0;
+	}
 }
 
 /* Those that are new, or that failed and have tries left. */
@@ -104,31 +94,17 @@ static void choices_take(struct follower *f, struct device_choices *all, struct 
 	out->items = all->items;
 }
 
-static const struct device_choice *choice_named(const struct device_choices *choices,
-						const char *name)
-{
-	for (size_t i = 0; i < choices->count; i++)
-		if (!strcmp(choices->items[i].name, name))
-			return &choices->items[i];
-	return NULL;
-}
-
 void follow_done(struct follower *f, const struct device_choices *choices)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		const struct device_choice *choice = choice_named(choices, f->known[i].name);
+		bool waits = false;
 
-		if (!choice || choice->attached)
+		for (size_t k = 0; k < choices->count; k++)
+			if (!strcmp(choices->items[k].name, f->known[i].name))
+				waits = !choices->items[k].attached;
+		if (!waits)
 			f->known[i].tries = 0;
 	}
-}
-
-static bool is_wanted(const struct follower *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		if (f->known[i].tries)
-			return true;
-	return false;
 }
 
 static void new_attach(struct follower *f)
@@ -136,8 +112,11 @@ static void new_attach(struct follower *f)
 	const char *path = f->command.arguments[OPTION_POLICY];
 	struct device_choices all = {0}, wanted = {0};
 	struct policy_file file = {0};
+	bool wants = false;
 
-	if (!is_wanted(f) || (path && policy_file_read(path, &file)))
+	for (size_t i = 0; i < f->count; i++)
+		wants |= f->known[i].tries > 0;
+	if (!wants || (path && policy_file_read(path, &file)))
 		return;
 	if (!devices_choose(&f->command, f->hooks, &all)) {
 		choices_take(f, &all, &wanted);

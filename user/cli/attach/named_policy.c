@@ -24,33 +24,24 @@ static const char *const folders[] = {"../policies", "../share/rlctl/policies",
 				      "/usr/share/rlctl/policies",
 				      "/usr/local/share/rlctl/policies"};
 
-/* The folder of this program, with a slash at its end; "" if it cannot be known. */
-static void program_folder(char out[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);
-	char *slash;
-
-	out[len < 0 ? 0 : len] = '\0';
-	slash = strrchr(out, '/');
-	if (slash)
-		slash[1] = '\0';
-}
-
-/* Only the folder that is called build has the tree's beside it: /usr/policies is none of ours. */
-static bool is_build(const char *folder)
-{
-	size_t len = strlen(folder), name = strlen("/build/");
-
-	return len >= name && !strcmp(folder + len - name, "/build/");
-}
-
 static bool folder_find(char out[PATH_MAX])
 {
 	char program[PATH_MAX], path[2 * PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	struct stat file;
+	char *slash;
+	bool build;
 
-	program_folder(program);
-	for (size_t i = is_build(program) ? 0 : 1; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	/* The folder of this program, with a slash at its end; "" if it cannot be known. */
+	program[len < 0 ? 0 : len] = '\0';
+	slash = strrchr(program, '/');
+	if (slash)
+		slash[1] = '\0';
+	/* Only the folder that is called build has the tree's beside it: /usr/policies is none of
+	 * ours. */
+	len = (ssize_t)(strlen(program) - strlen("/build/"));
+	build = len >= 0 && !strcmp(program + len, "/build/");
+	for (size_t i = build ? 0 : 1; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		if (folders[i][0] != '/' && !program[0])
 			continue;
 		snprintf(path, sizeof(path), "%s%s", folders[i][0] == '/' ? "" : program,

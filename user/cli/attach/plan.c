@@ -93,17 +93,11 @@ static int plan_attach(struct plan *plan)
 	return rc;
 }
 
-/* Those of the hooks before `end`. */
-static void hooks_detach(const struct plan plans[HOOKS], int end)
+void plans_detach(const struct plan plans[HOOKS], int end)
 {
 	for (int hook = RL_HOOK_XDP; hook < end; hook++)
 		if (plans[hook].wanted)
 			instance_detach(&plans[hook].target);
-}
-
-void plans_detach(const struct plan plans[HOOKS])
-{
-	hooks_detach(plans, HOOKS);
 }
 
 int plans_attach(struct plan plans[HOOKS])
@@ -113,7 +107,7 @@ int plans_attach(struct plan plans[HOOKS])
 
 		if (!plan->wanted || !plan_attach(plan))
 			continue;
-		hooks_detach(plans, hook);
+		plans_detach(plans, hook);
 		return POLICY_REFUSED; /* by the kernel, or it takes no program here */
 	}
 	return 0;

@@ -35,5 +35,5 @@ void plans_warn(const struct plan plans[HOOKS]);
 
 /* Attaches all of them or none. 0 or POLICY_REFUSED. */
 int plans_attach(struct plan plans[HOOKS]);
-/* Detaches what plans_attach() has attached. */
-void plans_detach(const struct plan plans[HOOKS]);
+/* Detaches what plans_attach() has attached, of the hooks before `end`. */
+void plans_detach(const struct plan plans[HOOKS], int end);
