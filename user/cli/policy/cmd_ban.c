@@ -150,12 +150,6 @@ static int members_unban(struct unban *unban)
 	return rc ? rc : closed;
 }
 
-/* A limit per rule bans all that share it. */
-static bool is_shared(const struct rule *rule)
-{
-	return rule && rule->limit.key == RL_KEY_RULE;
-}
-
 /* Bans by limits, and not the states of the others. */
 static int bans_forgive(struct unban *unban)
 {
@@ -169,7 +163,9 @@ static int bans_forgive(struct unban *unban)
 	rc = instance_source_read(&session->instance, &session->policy, unban->prefix->addr,
 				  &entries, &count);
 	for (size_t i = 0; !rc && i < count; i++)
-		if (entries[i].ban_ns && !is_shared(entries[i].rule))
+		/* A limit per rule bans all that share it. */
+		if (entries[i].ban_ns &&
+		    !(entries[i].rule && entries[i].rule->limit.key == RL_KEY_RULE))
 			entries[unban->bans++] = entries[i];
 	if (!rc && unban->bans)
 		rc = instance_source_forgive(&session->instance, entries, unban->bans);

@@ -55,23 +55,12 @@ static int keep(const struct target *target)
 	return rc;
 }
 
-static int keep_all(const struct target *target, const struct found *found)
-{
-	struct target one = {.bpffs = target->bpffs};
-	int rc = 0;
-
-	for (size_t i = 0; i < found->count; i++) {
-		one.device = found->items[i].device;
-		one.hook = found->items[i].hook;
-		rc |= keep(&one);
-	}
-	return rc ? -1 : 0;
-}
-
 static int found_confirm(const struct target *target, const struct found *found)
 {
 	const char *device = target->device;
 	bool many = device && selection_is_many(device);
+	struct target one = {.bpffs = target->bpffs};
+	int rc = 0;
 
 	if (!found->count && device && !many)
 		return keep(target); /* reports the absence */
@@ -81,7 +70,12 @@ static int found_confirm(const struct target *target, const struct found *found)
 		return fail("several trials are running%s%s: choose one with %s",
 			    device ? " on " : "", device ? device : "",
 			    device ? "--hook HOOK" : "-i DEV, or -i all for all of them");
-	return keep_all(target, found);
+	for (size_t i = 0; i < found->count; i++) {
+		one.device = found->items[i].device;
+		one.hook = found->items[i].hook;
+		rc |= keep(&one);
+	}
+	return rc ? -1 : 0;
 }
 
 int cmd_confirm(const struct command *command)

@@ -285,7 +285,7 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 	for (size_t i = 0; i < e->count; i++) {
 		const struct explained *item = &e->rules[i];
 		struct json_object *object = json_object_new_object();
-		/* Of a set, unless it has no member with the address, or nobody knows. */
+		/* Its rule is of a set that is known to have one with the address. */
 		bool by_member = item->rule->kind == PREFIX_SET && item->level <= LEVEL_LONGEST;
 
 		if (by_member) {

@@ -20,28 +20,24 @@ static void list(const struct policy_names *names)
 		json_print(array);
 }
 
-static void print_json(const struct policy_name *name, const struct policy_file *file)
-{
-	struct json_object *document = json_object_new_object();
-
-	json_put_text(document, "name", name->name);
-	json_put_text(document, "title", name->title);
-	json_put_text(document, "path", name->path);
-	json_put(document, "text", json_object_new_string_len(file->text, (int)file->size));
-	json_print(document);
-}
-
 static int print(const struct policy_name *name)
 {
+	struct json_object *document;
 	struct policy_file file;
 	int rc = policy_file_read(name->path, &file);
 
 	if (rc)
 		return rc;
-	if (output_json)
-		print_json(name, &file);
-	else
+	if (output_json) {
+		document = json_object_new_object();
+		json_put_text(document, "name", name->name);
+		json_put_text(document, "title", name->title);
+		json_put_text(document, "path", name->path);
+		json_put(document, "text", json_object_new_string_len(file.text, (int)file.size));
+		json_print(document);
+	} else {
 		fwrite(file.text, 1, file.size, stdout);
+	}
 	policy_file_clear(&file);
 	return 0;
 }

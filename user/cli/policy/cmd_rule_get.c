@@ -19,35 +19,7 @@
 #define REACHED_MAX 128
 #define WHY_MAX     480
 
-/* With several instances, each document names its own. */
-static struct json_object *document_make(const struct command *command,
-					 const struct session *session, const uint8_t addr[16])
-{
-	struct json_object *object =
-		command->documents ? json_instance(&session->instance) : json_object_new_object();
-	char text[PREFIX_TEXT_MAX];
-
-	prefix_print(text, sizeof(text), addr, 128);
-	json_put_text(object, "address", text);
-	return object;
-}
-
 /* ---- why a rule is listed ---- */
-
-/* "its member 10.0.0.0/8"; empty for a rule of a prefix. */
-static void member_format(char out[PREFIX_TEXT_MAX + 16], const struct rule *rule, uint8_t level,
-			  const uint8_t addr[16])
-{
-	uint8_t member[16];
-	char text[PREFIX_TEXT_MAX];
-
-	out[0] = '\0';
-	if (rule->kind != PREFIX_SET)
-		return;
-	prefix_mask(member, addr, level);
-	prefix_print(text, sizeof(text), member, level);
-	snprintf(out, PREFIX_TEXT_MAX + 16, "its member %s", text);
-}
 
 /* Is it the rule whose prefix is longest? Rules of unknown members come before it. */
 static bool is_longest(const struct policy *found, const uint8_t *levels, size_t index)
@@ -66,13 +38,18 @@ static void reached_print(char out[REACHED_MAX], const struct policy *found, con
 			  size_t index, const struct asked *asked)
 {
 	const struct rule *rule = &found->rules[index];
-	char member[PREFIX_TEXT_MAX + 16];
+	char text[PREFIX_TEXT_MAX], member[PREFIX_TEXT_MAX + 16] = "";
+	uint8_t addr[16];
 
 	if (levels[index] == LEVEL_UNKNOWN) {
 		snprintf(out, REACHED_MAX, "may decide, if the address is in @%s", rule->set);
 		return;
 	}
-	member_format(member, rule, levels[index], asked->addr);
+	if (rule->kind == PREFIX_SET) {
+		prefix_mask(addr, asked->addr, levels[index]);
+		prefix_print(text, sizeof(text), addr, levels[index]);
+		snprintf(member, sizeof(member), "its member %s", text);
+	}
 	if (rule->kind == PREFIX_DEVICE)
 		snprintf(out, REACHED_MAX, "for packets that no rule before allows or denies");
 	else if (!is_longest(found, levels, index))
@@ -128,40 +105,27 @@ static const char *effect_of(const struct rule *rule)
 }
 
 /* The match of a set that nobody knows. */
-#define IN_SET_MAX (RL_SET_NAME_MAX + 40)
-static void in_set_print(char out[IN_SET_MAX], const struct rule *rule, const struct asked *asked)
-{
-	struct rule_sets sets = rule_sets(rule);
-	const char *own = asked->by_dest ? sets.dst : sets.src;
-	bool wants = match_wants(&rule->match, asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
-
-	out[0] = '\0';
-	if (own && set_member_len(asked->members, own, asked->addr) == SET_UNKNOWN)
-		snprintf(out, IN_SET_MAX, ", %s the address is in @%s", wants ? "if" : "unless",
-			 own);
-}
 
 /* Whether the alarm is on; a rule that does not hold now is not listed. */
-#define WHILE_MAX (RL_ALARM_NAME_MAX + 40)
-static void while_print(char out[WHILE_MAX], const struct rule *rule, const struct asked *asked)
-{
-	bool off;
-	const char *name = rule_while(rule, &off);
-
-	out[0] = '\0';
-	if (name[0])
-		snprintf(out, WHILE_MAX, ", while alarm %s is %s%s", name, off ? "off" : "on",
-			 while_held(rule, asked->alarms) == HELD ? ", as it is now" : "");
-}
 
 static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
 		      const struct asked *asked, bool tracked)
 {
 	unsigned int open = rule->match.flags & RL_MATCH_EXTRAS;
-	char in_set[IN_SET_MAX], held[WHILE_MAX], fields[FIELDS_TEXT_MAX];
+	struct rule_sets sets = rule_sets(rule);
+	const char *own = asked->by_dest ? sets.dst : sets.src;
+	bool off, wants = match_wants(&rule->match, asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
+	const char *alarm = rule_while(rule, &off);
+	char in_set[RL_SET_NAME_MAX + 40] = "", held[RL_ALARM_NAME_MAX + 40] = "";
+	char fields[FIELDS_TEXT_MAX];
 
-	while_print(held, rule, asked);
-	in_set_print(in_set, rule, asked);
+	/* A set that nobody knows; and an alarm: a rule that does not hold now is not listed. */
+	if (own && set_member_len(asked->members, own, asked->addr) == SET_UNKNOWN)
+		snprintf(in_set, sizeof(in_set), ", %s the address is in @%s",
+			 wants ? "if" : "unless", own);
+	if (alarm[0])
+		snprintf(held, sizeof(held), ", while alarm %s is %s%s", alarm, off ? "off" : "on",
+			 while_held(rule, asked->alarms) == HELD ? ", as it is now" : "");
 	fields_print(fields, open);
 	snprintf(out, WHY_MAX, "%s: %s%s%s%s%s%s%s", reached, effect_of(rule), in_set, held,
 		 open ? ", depending on " : "", fields, proof_of(rule, tracked),
@@ -210,6 +174,8 @@ static int get(const struct command *command, void *arg)
 	struct session session;
 	struct set_live sets;
 	struct alarm_live alarms;
+	struct json_object *document;
+	char address[PREFIX_TEXT_MAX];
 	int rc = address_get(command->words[0], asked.addr);
 
 	(void)arg;
@@ -225,12 +191,17 @@ static int get(const struct command *command, void *arg)
 	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
 	if (!rc && rules_decide(&session.policy, &asked, &found))
 		out_of_memory();
-	if (!rc && output_verbose && !output_json)
-		rules_print(command, &session, &found,
-			    document_make(command, &session, asked.addr));
-	else if (!rc)
-		found_print(command, &session, &found, &asked,
-			    document_make(command, &session, asked.addr));
+	if (!rc) {
+		/* With several instances, each document names its own. */
+		document = command->documents ? json_instance(&session.instance)
+					      : json_object_new_object();
+		prefix_print(address, sizeof(address), asked.addr, 128);
+		json_put_text(document, "address", address);
+		if (output_verbose && !output_json)
+			rules_print(command, &session, &found, document);
+		else
+			found_print(command, &session, &found, &asked, document);
+	}
 	policy_clear(&found);
 	set_live_close(&sets);
 	session_close(&session);

@@ -119,18 +119,6 @@ static void status_draw(struct trials *trials)
 	memcpy(trials->last, line, sizeof(line));
 }
 
-/* The answer of a key: 'y', 'n', or 0 for another key; 'n' if the terminal is gone. */
-static char key_read(int fd)
-{
-	char key;
-
-	if (read(fd, &key, 1) != 1)
-		return 'n';
-	if (strchr("yY\r\n", key))
-		return 'y';
-	return strchr("nNqQ", key) ? 'n' : 0;
-}
-
 /* Why the trial must end now, or NULL to go on; *keep if the user confirms. */
 static const char *end_reason(struct trials *trials, bool *keep)
 {
@@ -145,9 +133,10 @@ static const char *end_reason(struct trials *trials, bool *keep)
 		return NULL;
 	if (fds[0].revents)
 		return "interrupted";
-	key = key_read(trials->terminal.fd);
-	*keep = key == 'y';
-	return key ? "refused" : NULL;
+	if (read(trials->terminal.fd, &key, 1) != 1) /* the terminal is gone */
+		return "refused";
+	*keep = is_one_of(key, "yY\r\n");
+	return *keep || is_one_of(key, "nNqQ") ? "refused" : NULL;
 }
 
 /* Leaves it to the watcher, whose end closes the line. */

@@ -13,14 +13,6 @@ bool is_plain_deny(const struct rule *rule)
 	return rule->action == RL_ACTION_DENY && !rule->match.flags && !rule->extra;
 }
 
-/* A rule of the device comes after those of the address, and a limit of it decides on none of them.
- */
-static bool decides_on_all(const struct rule *rule)
-{
-	return !rule->match.flags && !rule->extra &&
-	       (rule->kind != PREFIX_DEVICE || rule->action == RL_ACTION_ALLOW);
-}
-
 static void member_take(const struct instance *instance, struct set_live *sets,
 			const uint8_t addr[16], struct denial *out)
 {
@@ -57,7 +49,10 @@ bool denial_find(const struct instance *instance, const struct policy_context *c
 			if (rule->kind == PREFIX_SET)
 				member_take(instance, &sets, addr, out);
 		}
-		if (denied || decides_on_all(rule))
+		/* A rule of the device comes after those of the address, and a limit of it decides
+		 * on none of them. */
+		if (denied || (!rule->match.flags && !rule->extra &&
+			       (rule->kind != PREFIX_DEVICE || rule->action == RL_ACTION_ALLOW)))
 			break;
 		out->partial = out->partial || rule->kind != PREFIX_DEVICE;
 	}

@@ -105,18 +105,11 @@ static void folder_of(const char *path, char out[PATH_MAX])
 
 /* ---- files */
 
-/* An error shows the line that it is in, so another user's policy includes only what its owner may
- * read. */
-static bool may_include(const struct stat *by, const struct stat *file)
-{
-	return !S_ISREG(by->st_mode) || !by->st_uid || by->st_uid == geteuid() ||
-	       by->st_uid == file->st_uid || file->st_mode & S_IROTH;
-}
-
 /* The descriptor, or -1 with the error. */
 static int include_open(struct include *include, struct stat *out)
 {
 	const char *path = include->path;
+	const struct stat *by = &include->in->stat;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
@@ -125,11 +118,13 @@ static int include_open(struct include *include, struct stat *out)
 		refuse(include, "%s: %s", path, strerror(errno));
 	else if (link_is_foreign(path, out))
 		refuse(include, "%s: symbolic link of another user: name the file itself", path);
-	else if (!may_include(&include->in->stat, out))
+	else if (S_ISREG(by->st_mode) && by->st_uid && by->st_uid != geteuid() &&
+		 by->st_uid != out->st_uid && !(out->st_mode & S_IROTH))
+		/* An error shows the line that it is in. */
 		refuse(include,
 		       "%s: the owner of the policy that includes it (uid %u) may not read it: name "
 		       "another file, or take over the policy with `chown`",
-		       path, (unsigned int)include->in->stat.st_uid);
+		       path, (unsigned int)by->st_uid);
 	else if (!S_ISREG(out->st_mode) && !S_ISDIR(out->st_mode))
 		refuse(include, "%s: neither a file nor a directory", path);
 	else
@@ -138,21 +133,8 @@ static int include_open(struct include *include, struct stat *out)
 	return -1;
 }
 
-/* One error is enough: `full` leaves out the includes that follow. */
-static int sum_check(struct expansion *e, struct include *include, const struct stat *stat)
-{
-	e->full = true;
-	if (e->files >= FILES_MAX)
-		return refuse(include, "%s: more than %d files are included: put them together",
-			      include->path, FILES_MAX);
-	if (e->bytes + stat->st_size > BYTES_MAX)
-		return refuse(include, "%s: the included files have more than %u MiB: not policies",
-			      include->path, BYTES_MAX >> 20);
-	e->full = false;
-	return 0;
-}
-
-static int nesting_check(struct include *include, const struct stat *stat)
+/* One error of the sums is enough: `full` leaves out the includes that follow. */
+static int file_check(struct expansion *e, struct include *include, const struct stat *stat)
 {
 	const struct reading *at = include->in;
 
@@ -167,6 +149,13 @@ static int nesting_check(struct include *include, const struct stat *stat)
 			      "%s: more than %d files include one another: include it "
 			      "from an outer one",
 			      include->path, DEPTH_MAX);
+	e->full = e->files >= FILES_MAX || e->bytes + stat->st_size > BYTES_MAX;
+	if (e->files >= FILES_MAX)
+		return refuse(include, "%s: more than %d files are included: put them together",
+			      include->path, FILES_MAX);
+	if (e->full)
+		return refuse(include, "%s: the included files have more than %u MiB: not policies",
+			      include->path, BYTES_MAX >> 20);
 	return 0;
 }
 
@@ -179,10 +168,8 @@ static int file_add(struct expansion *e, struct include *include, int fd, const 
 	struct policy_file file = {0};
 	char folder[PATH_MAX];
 	const char *error;
-	int rc = nesting_check(include, stat);
+	int rc = file_check(e, include, stat);
 
-	if (!rc)
-		rc = sum_check(e, include, stat);
 	if (rc)
 		return rc;
 	if (stat->st_mode & S_IWOTH)

@@ -70,16 +70,6 @@ static int policy_open(const char *path)
 	return -1;
 }
 
-/* Whether the word names one of the policies that come with rlctl: it has no slash, and there is
- * no such file in the current directory. */
-static bool is_policy_name(const char *word)
-{
-	struct stat file;
-
-	return policy_name_possible(word) &&
-	       (stat(word, &file) ? errno == ENOENT : S_ISDIR(file.st_mode));
-}
-
 static int path_read(const char *path, struct policy_file *out)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -100,10 +90,13 @@ static int path_read(const char *path, struct policy_file *out)
 
 int policy_file_read(const char *path, struct policy_file *out)
 {
+	struct stat file;
 	char *found;
 	int rc;
 
-	if (!is_policy_name(path))
+	/* A policy that comes with rlctl: no slash, and no such file in the current directory. */
+	if (!policy_name_possible(path) ||
+	    (stat(path, &file) ? errno != ENOENT : !S_ISDIR(file.st_mode)))
 		return path_read(path, out);
 	found = policy_name_path(path);
 	if (!found)
@@ -160,21 +153,18 @@ static int report_error(const struct policy_file *file, const struct policy_erro
 	return -1;
 }
 
-/* The parser knows only that an include stayed in the text; why, is in file->errors. */
-static const struct policy_error *include_error(const struct policy_file *file,
-						const struct policy_error *err)
-{
-	for (size_t i = 0; i < file->error_count; i++)
-		if (file->errors[i].line == err->line)
-			return &file->errors[i];
-	return err;
-}
-
 /* Reports every error, and how many there are. Returns -1. */
 static int report_errors(const struct policy_file *file, const struct policy_errors *errors)
 {
-	for (size_t i = 0; i < policy_errors_kept(errors); i++)
-		report_error(file, include_error(file, &errors->first[i]));
+	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
+		const struct policy_error *err = &errors->first[i];
+
+		/* The parser knows only that an include stayed in the text. */
+		for (size_t k = file->error_count; k--;)
+			if (file->errors[k].line == errors->first[i].line)
+				err = &file->errors[k];
+		report_error(file, err);
+	}
 	if (errors->count > 1)
 		fail("%s: %zu errors", file->name, errors->count);
 	return errors->count ? -1 : fail("%s: out of memory", file->name);
@@ -235,26 +225,21 @@ static int parse(const struct policy_file *file, const struct policy_context *ct
 	return rc ? report_errors(file, &errors) : 0;
 }
 
-static void replaced_note(const struct policy_source *source, const struct rule *earlier,
-			  const struct rule *later)
-{
-	struct policy_place from = policy_place(source, earlier->line);
-	struct policy_place to = policy_place(source, later->line);
-	bool same = !strcmp(from.name, to.name);
-
-	note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 "%s%s (same prefix, match, key "
-	     "and unit)",
-	     to.name, to.line, from.line, same ? "" : " of ", same ? "" : from.name);
-}
-
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out)
 {
 	struct policy replaced = {0};
 	int rc = parse(file, ctx, &replaced, out);
 
-	for (size_t i = 0; i < replaced.count; i += 2)
-		replaced_note(&file->source, &replaced.rules[i], &replaced.rules[i + 1]);
+	for (size_t i = 0; i < replaced.count; i += 2) {
+		struct policy_place from = policy_place(&file->source, replaced.rules[i].line);
+		struct policy_place to = policy_place(&file->source, replaced.rules[i + 1].line);
+		bool same = !strcmp(from.name, to.name);
+
+		note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32
+		     "%s%s (same prefix, match, key and unit)",
+		     to.name, to.line, from.line, same ? "" : " of ", same ? "" : from.name);
+	}
 	policy_clear(&replaced);
 	return rc;
 }

@@ -9,34 +9,23 @@
 
 #define FILE_MAX_BYTES (1ull << 30)
 
-/* Doubles the buffer if it is full; one byte stays free for the NUL. NULL or the error. */
-static const char *buffer_grow(struct policy_file *file, size_t *capacity)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 1 << 16;
-	char *text;
-
-	if (file->size + 1 < *capacity)
-		return NULL;
-	if (wanted > 2 * FILE_MAX_BYTES)
-		return "larger than 1 GiB: not a policy";
-	text = realloc(file->text, wanted);
-	if (!text)
-		return "out of memory";
-	file->text = text;
-	*capacity = wanted;
-	return NULL;
-}
-
+/* NULL or the error. One byte of the buffer stays free for the NUL. */
 static const char *descriptor_read(int fd, struct policy_file *file)
 {
-	const char *error;
 	size_t capacity = 0;
+	char *text;
 	ssize_t n;
 
 	do {
-		error = buffer_grow(file, &capacity);
-		if (error)
-			return error;
+		if (file->size + 1 >= capacity) {
+			capacity = capacity ? capacity * 2 : 1 << 16;
+			if (capacity > 2 * FILE_MAX_BYTES)
+				return "larger than 1 GiB: not a policy";
+			text = realloc(file->text, capacity);
+			if (!text)
+				return "out of memory";
+			file->text = text;
+		}
 		n = read(fd, file->text + file->size, capacity - file->size - 1);
 		file->size += n > 0 ? (size_t)n : 0;
 	} while (n > 0 || (n < 0 && errno == EINTR));

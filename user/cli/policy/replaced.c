@@ -18,14 +18,6 @@
 #define OF       ", attached at "
 #define NEW_FILE ".was-new"
 
-static int name_of(const struct instance *instance, unsigned int number, char out[JOURNAL_PATH_MAX])
-{
-	char ending[16];
-
-	snprintf(ending, sizeof(ending), ".was%u", number);
-	return journal_path(instance->path, ending, out);
-}
-
 /* When the policy of the file was replaced; 0: it is of another instance, or not as it was written.
  */
 static uint64_t replaced_at(const struct instance *instance, const struct policy_file *file)
@@ -101,19 +93,16 @@ static int text_write(int fd, uint64_t since_ns, const struct policy *policy,
 /* Gives the file NEW_FILE the number 1. */
 static int numbers_turn(const struct instance *instance, unsigned int drop)
 {
-	char from[JOURNAL_PATH_MAX], to[JOURNAL_PATH_MAX];
-	int ret = name_of(instance, drop, to);
+	char from[JOURNAL_PATH_MAX], to[JOURNAL_PATH_MAX], ending[16];
+	int ret = 0;
 
-	for (unsigned int number = drop; !ret && number > 1; number--) {
-		ret = name_of(instance, number - 1, from);
-		if (!ret && rename(from, to) && errno != ENOENT)
+	for (unsigned int number = drop + 1; !ret && number--;) {
+		snprintf(ending, sizeof(ending), ".was%u", number);
+		ret = journal_path(instance->path, number ? ending : NEW_FILE, from);
+		if (!ret && number < drop && rename(from, to) && (!number || errno != ENOENT))
 			ret = -errno;
 		memcpy(to, from, sizeof(to));
 	}
-	if (!ret)
-		ret = journal_path(instance->path, NEW_FILE, from);
-	if (!ret && rename(from, to))
-		ret = -errno;
 	return ret;
 }
 

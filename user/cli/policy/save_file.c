@@ -91,15 +91,6 @@ static int place_step(struct place *place, char path[PATH_MAX])
 	return ret;
 }
 
-static int former_open(struct place *place)
-{
-	place->fd =
-		openat(place->folder, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (place->fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return fstat(place->fd, &place->stat) ? -errno : 0;
-}
-
 static int place_open(const char *path, struct place *out)
 {
 	char next[PATH_MAX];
@@ -111,8 +102,12 @@ static int place_open(const char *path, struct place *out)
 		return fail("%s: %s", path, strerror(ENAMETOOLONG));
 	for (int links = 0; ret > 0; links++)
 		ret = links < LINKS_MAX ? place_step(out, next) : -ELOOP;
-	if (!ret)
-		ret = former_open(out);
+	if (!ret) {
+		out->fd = openat(out->folder, out->name,
+				 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (out->fd < 0 ? errno != ENOENT : fstat(out->fd, &out->stat))
+			ret = -errno;
+	}
 	if (!ret)
 		return 0;
 	if (ret == -ELOOP)
@@ -187,29 +182,22 @@ static int text_write(int fd, const char *text, size_t size)
 	return fsync(fd) ? -errno : 0;
 }
 
-/* The mode first, while the file is ours. */
-static int owner_keep(const struct place *place, int fd)
-{
-	if (place->fd < 0)
-		return fchmod(fd, NEW_MODE) ? -errno : 0;
-	if (fchmod(fd, place->stat.st_mode & 0777))
-		return -errno;
-	if (place->stat.st_uid == geteuid() && place->stat.st_gid == getegid())
-		return 0;
-	return fchown(fd, place->stat.st_uid, place->stat.st_gid) ? -errno : 0;
-}
-
 static int temporary_write(const struct place *place, const char *name, const char *text,
 			   size_t size)
 {
-	int ret, fd;
+	bool is_new = place->fd < 0;
+	int ret = 0, fd;
 
 	unlinkat(place->folder, name, 0); /* left by a crash */
 	fd = openat(place->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
 		return -errno;
-	ret = owner_keep(place, fd);
+	/* The mode first, while the file is ours. */
+	if (fchmod(fd, is_new ? NEW_MODE : place->stat.st_mode & 0777) ||
+	    (!is_new && (place->stat.st_uid != geteuid() || place->stat.st_gid != getegid()) &&
+	     fchown(fd, place->stat.st_uid, place->stat.st_gid)))
+		ret = -errno;
 	if (!ret)
 		ret = text_write(fd, text, size);
 	if (close(fd) && !ret)
