@@ -164,9 +164,7 @@ static int visit(struct instance *instance, void *arg)
 		return rc == -ENOENT || rc == -ESTALE
 			       ? 0
 			       : rc; /* detached meanwhile; goes on with the others */
-	all->items = reallocarray(all->items, all->count + 1, sizeof(found));
-	if (!all->items)
-		out_of_memory();
+	all->items = xreallocarray(all->items, all->count + 1, sizeof(found));
 	all->items[all->count++] = found;
 	all->groups = all->groups || found.has_group;
 	all->companions = all->companions || instance->info.companion;

@@ -39,9 +39,7 @@ static void choice_put(struct device_choices *choices, const char *name, unsigne
 	for (size_t i = 0; i < choices->count; i++)
 		if (!strcmp(items[i].name, name))
 			return;
-	items = reallocarray(items, choices->count + 1, sizeof(*items));
-	if (!items)
-		out_of_memory();
+	items = xreallocarray(items, choices->count + 1, sizeof(*items));
 	choices->items = items;
 	items += choices->count++;
 	*items = (struct device_choice){.hooks = hooks};

@@ -64,15 +64,12 @@ static char *text_generalize(const char *text, const char *name)
 	size_t len = strlen(name), size;
 	const char *at;
 	char *general = NULL;
-	FILE *out = open_memstream(&general, &size);
+	FILE *out = memory_open(&general, &size);
 
-	if (!out)
-		out_of_memory();
 	for (; (at = strstr(text, name)); text = at + len)
 		fprintf(out, "%.*s*", (int)(at - text), text);
 	fputs(text, out);
-	if (fclose(out))
-		out_of_memory();
+	memory_close(out);
 	return general;
 }
 
@@ -88,15 +85,11 @@ static void message_hear(struct many *many, const struct one *one, const char *r
 			return;
 		}
 	}
-	heard = reallocarray(heard, many->heard_count + 1, sizeof(*heard));
-	if (!heard)
-		out_of_memory();
+	heard = xreallocarray(heard, many->heard_count + 1, sizeof(*heard));
 	many->heard = heard;
 	heard += many->heard_count++;
 	*heard = (struct heard){.kind = *record, .general = general, .devices = 1};
-	heard->text = strdup(record + 1);
-	if (!heard->text)
-		out_of_memory();
+	heard->text = xstrdup(record + 1);
 }
 
 static void messages_pass(const struct many *many)
@@ -303,13 +296,11 @@ int devices_attach(const struct command *command, const struct attach_options *o
 		   struct device_choices *choices, const struct policy_file *file, bool keep,
 		   struct trials *trials)
 {
-	struct many many = {.items = calloc(choices->count, sizeof(*many.items)),
+	struct many many = {.items = xcalloc(choices->count, sizeof(*many.items)),
 			    .keep = keep,
 			    .trials = trials};
 	int rc;
 
-	if (!many.items)
-		out_of_memory();
 	rc = all_plan(command, options, choices, file, &many);
 	if (many.count && (!rc || keep)) {
 		int attached;

@@ -45,9 +45,7 @@ static int device_see(const char *name, void *arg)
 	if (ifindex < 0 || !selection_matches(f->command.target.device, name))
 		return 0;
 	if (!known) {
-		f->known = reallocarray(f->known, f->count + 1, sizeof(*f->known));
-		if (!f->known)
-			out_of_memory();
+		f->known = xreallocarray(f->known, f->count + 1, sizeof(*f->known));
 		known = &f->known[f->count++];
 		*known = (struct known){.ifindex = ifindex, .tries = TRIES};
 		memcpy(known->name, name, strlen(name)); /* it is a device's */

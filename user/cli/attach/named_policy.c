@@ -66,9 +66,7 @@ static char *title_read(const char *path)
 	if (file)
 		fclose(file);
 	if (!title)
-		title = strdup("");
-	if (!title)
-		out_of_memory();
+		title = xstrdup("");
 	return title;
 }
 
@@ -87,9 +85,7 @@ void policy_names_read(struct policy_names *out)
 	int count = folder_find(folder) ? scandir(folder, &entries, is_policy, alphasort) : 0;
 
 	*out = (struct policy_names){0};
-	out->list = calloc(count > 0 ? count : 1, sizeof(*out->list));
-	if (!out->list)
-		out_of_memory();
+	out->list = xcalloc(count > 0 ? count : 1, sizeof(*out->list));
 	for (int i = 0; i < count; i++) {
 		struct policy_name *name = &out->list[out->count++];
 		const char *file = entries[i]->d_name;
@@ -131,12 +127,11 @@ int policy_unknown(const char *word, const char *what, const struct policy_names
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = memory_open(&text, &size);
 
-	for (size_t i = 0; out && i < names->count; i++)
+	for (size_t i = 0; i < names->count; i++)
 		fprintf(out, "%s%s", i ? ", " : "", names->list[i].name);
-	if (!out || fclose(out))
-		out_of_memory();
+	memory_close(out);
 	fail("%s: %s%s%s%s", word, what, names->count ? " (" : "", text, names->count ? ")" : "");
 	free(text);
 	return -1;
@@ -155,8 +150,8 @@ char *policy_name_path(const char *name)
 			       names.count ? "No such file or directory, and no policy of that name"
 					   : "No such file or directory",
 			       &names);
-	else if (!(path = strdup(found->path)))
-		out_of_memory();
+	else
+		path = xstrdup(found->path);
 	policy_names_clear(&names);
 	return path;
 }

@@ -38,13 +38,42 @@ void out_of_memory(void)
 	exit(EXIT_FAILURE);
 }
 
+static void *checked(void *memory)
+{
+	if (!memory)
+		out_of_memory();
+	return memory;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	return checked(calloc(count, size));
+}
+
+void *xreallocarray(void *items, size_t count, size_t size)
+{
+	return checked(reallocarray(items, count, size));
+}
+
+char *xstrdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+FILE *memory_open(char **text, size_t *size)
+{
+	return checked(open_memstream(text, size));
+}
+
+void memory_close(FILE *file)
+{
+	if (fclose(file))
+		out_of_memory();
+}
+
 char *text_shown(const char *text)
 {
-	char *shown = text_escape(text);
-
-	if (!shown)
-		out_of_memory();
-	return shown;
+	return checked(text_escape(text));
 }
 
 static bool status_shown;

@@ -47,6 +47,14 @@ char *text_shown(const char *text);
 /* Reports, and exits with status 1. */
 void out_of_memory(void) __attribute__((noreturn));
 
+/* As those of the C library, and open_memstream() and the fclose() of its file, but exit if out of
+ * memory. */
+void *xcalloc(size_t count, size_t size);
+void *xreallocarray(void *items, size_t count, size_t size);
+char *xstrdup(const char *text);
+FILE *memory_open(char **text, size_t *size);
+void memory_close(FILE *file);
+
 /* ---- tables ---- */
 
 #define TABLE_COLUMNS_MAX 32

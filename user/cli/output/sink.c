@@ -47,10 +47,8 @@ static bool note_is_new(const char *text)
 	for (size_t i = 0; i < printed.count; i++)
 		if (!strcmp(printed.texts[i], text))
 			return false;
-	printed.texts = reallocarray(printed.texts, printed.count + 1, sizeof(*printed.texts));
-	if (!printed.texts || !(printed.texts[printed.count] = strdup(text)))
-		out_of_memory();
-	printed.count++;
+	printed.texts = xreallocarray(printed.texts, printed.count + 1, sizeof(*printed.texts));
+	printed.texts[printed.count++] = xstrdup(text);
 	return true;
 }
 

@@ -21,9 +21,7 @@ static void table_add(struct table *table, char *cell)
 	if (!cell)
 		out_of_memory();
 	if (table->count == table->capacity) {
-		table->cells = reallocarray(table->cells, capacity, sizeof(*table->cells));
-		if (!table->cells)
-			out_of_memory();
+		table->cells = xreallocarray(table->cells, capacity, sizeof(*table->cells));
 		table->capacity = capacity;
 	}
 	table->cells[table->count++] = cell;
@@ -253,13 +251,10 @@ char *json_line(struct json_object *document)
 {
 	char *line = NULL;
 	size_t size;
-	FILE *file = open_memstream(&line, &size);
+	FILE *file = memory_open(&line, &size);
 
-	if (!file)
-		out_of_memory();
 	json_write(file, document);
-	if (fclose(file))
-		out_of_memory();
+	memory_close(file);
 	return line;
 }
 

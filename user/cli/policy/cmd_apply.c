@@ -201,13 +201,11 @@ static bool keeps_count(const struct apply *apply, const struct rule *rule,
 static void counting_note(const struct apply *apply)
 {
 	const struct policy *next = &apply->policy;
-	struct rule_counters *counters = calloc(next->count + 1, sizeof(*counters));
+	struct rule_counters *counters = xcalloc(next->count + 1, sizeof(*counters));
 	char words[RULE_TEXT_MAX], more[64] = "";
 	const struct rule *first = NULL;
 	size_t kept = 0;
 
-	if (!counters)
-		out_of_memory();
 	if (!counters_read(&apply->instance, next, counters))
 		for (size_t i = next->count; i--;)
 			if (keeps_count(apply, &next->rules[i], &counters[i])) {
@@ -319,12 +317,10 @@ struct applies {
 
 static int apply_add(struct applies *all, const struct command *command)
 {
-	struct apply *apply = malloc(sizeof(*apply));
+	struct apply *apply = xcalloc(1, sizeof(*apply));
 	int rc;
 
-	all->items = reallocarray(all->items, all->count + 1, sizeof(struct apply *));
-	if (!apply || !all->items)
-		out_of_memory();
+	all->items = xreallocarray(all->items, all->count + 1, sizeof(struct apply *));
 	*apply = (struct apply){.command = command,
 				.target = command->target,
 				.file = all->file,
@@ -346,11 +342,9 @@ static int apply_add(struct applies *all, const struct command *command)
 
 static int applies_try(struct applies *all, const char *words)
 {
-	struct policy_try *tries = calloc(all->count, sizeof(*tries));
+	struct policy_try *tries = xcalloc(all->count, sizeof(*tries));
 	int rc;
 
-	if (!tries)
-		out_of_memory();
 	for (size_t i = 0; i < all->count; i++)
 		tries[i] = (struct policy_try){.target = &all->items[i]->target,
 					       .instance = &all->items[i]->instance,

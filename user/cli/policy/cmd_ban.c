@@ -270,12 +270,10 @@ static int unban_run(const struct command *command, void *arg)
 
 int cmd_unban(const struct command *command)
 {
-	struct outcome *outcomes = calloc((size_t)command->word_count, sizeof(*outcomes));
+	struct outcome *outcomes = xcalloc((size_t)command->word_count, sizeof(*outcomes));
 	struct rule prefix;
 	int rc = 0;
 
-	if (!outcomes)
-		out_of_memory();
 	for (int i = 0; !rc && i < command->word_count; i++)
 		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
 	if (!rc)

@@ -31,9 +31,7 @@ static int visit(struct instance *instance, void *arg)
 		return 0;
 	if (ret)
 		return fail("%s: reading the trial failed: %s", instance->device, strerror(-ret));
-	found->items = reallocarray(found->items, found->count + 1, sizeof(*found->items));
-	if (!found->items)
-		out_of_memory();
+	found->items = xreallocarray(found->items, found->count + 1, sizeof(*found->items));
 	at = &found->items[found->count++];
 	memcpy(at->device, instance->device, sizeof(at->device));
 	at->hook = instance->info.hook;

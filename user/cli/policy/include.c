@@ -73,10 +73,8 @@ static void error_keep(struct expansion *e, const struct policy_error *err)
 static void piece_begin(struct expansion *e, const char *name, uint32_t line)
 {
 	struct policy_source *source = &e->file->source;
-	struct policy_piece *more = reallocarray(source->pieces, source->count + 1, sizeof(*more));
+	struct policy_piece *more = xreallocarray(source->pieces, source->count + 1, sizeof(*more));
 
-	if (!more)
-		out_of_memory();
 	source->pieces = more;
 	more[source->count++] = (struct policy_piece){e->line, line, name};
 }
@@ -85,14 +83,10 @@ static void piece_begin(struct expansion *e, const char *name, uint32_t line)
 static const char *name_keep(struct expansion *e, const char *name)
 {
 	struct policy_file *file = e->file;
-	char **more = reallocarray(file->names, file->name_count + 1, sizeof(*more));
+	char **more = xreallocarray(file->names, file->name_count + 1, sizeof(*more));
 
-	if (!more)
-		out_of_memory();
 	file->names = more;
-	more[file->name_count] = strdup(name);
-	if (!more[file->name_count])
-		out_of_memory();
+	more[file->name_count] = xstrdup(name);
 	return more[file->name_count++];
 }
 
@@ -353,12 +347,9 @@ int includes_expand(struct policy_file *file, int fd, const char *path)
 	if (fstat(fd, &in.stat))
 		return fail("%s: %s", file->name, strerror(errno));
 	folder_of(path, folder);
-	e.out = open_memstream(&text, &size);
-	if (!e.out)
-		out_of_memory();
+	e.out = memory_open(&text, &size);
 	lines_add(&e, &in, file->text, file->size);
-	if (fclose(e.out))
-		out_of_memory();
+	memory_close(e.out);
 	free(file->text);
 	file->text = text;
 	file->size = size;

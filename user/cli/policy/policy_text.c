@@ -74,12 +74,9 @@ static void line_write(const char *line, void *file)
 char *policy_text(const struct policy *policy, const struct policy_context *ctx, size_t *size)
 {
 	char *text = NULL;
-	FILE *file = open_memstream(&text, size);
+	FILE *file = memory_open(&text, size);
 
-	if (!file)
-		out_of_memory();
 	policy_lines(policy, ctx, line_write, file);
-	if (fclose(file))
-		out_of_memory();
+	memory_close(file);
 	return text;
 }

@@ -20,9 +20,7 @@
 
 void trials_add(struct trials *trials, const struct trial *trial)
 {
-	trials->items = reallocarray(trials->items, trials->count + 1, sizeof(*trials->items));
-	if (!trials->items)
-		out_of_memory();
+	trials->items = xreallocarray(trials->items, trials->count + 1, sizeof(*trials->items));
 	trials->items[trials->count++] = *trial;
 	if (trials->deadline_ns < trial->deadline_ns)
 		trials->deadline_ns = trial->deadline_ns;

@@ -219,12 +219,10 @@ static size_t bad_note(const char *path, const struct member_list *list)
 /* The lock is held for the change alone. */
 static int members_restore(const struct command *command, const struct member_state *state)
 {
-	struct member_result *results = calloc(state->count + 1, sizeof(*results));
+	struct member_result *results = xcalloc(state->count + 1, sizeof(*results));
 	struct instance instance;
 	int rc;
 
-	if (!results)
-		out_of_memory();
 	rc = instance_open(&command->target, true, &instance);
 	if (!rc) {
 		rc = set_state_restore(&instance, state, results);

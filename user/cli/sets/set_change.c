@@ -41,9 +41,7 @@ int set_change_begin(struct set_change *change, const struct command *command, e
 	rc = set_targets_choose(command, change->name, &change->targets);
 	if (rc)
 		return rc;
-	change->answers = calloc(change->targets.count, sizeof(*change->answers));
-	if (!change->answers)
-		out_of_memory();
+	change->answers = xcalloc(change->targets.count, sizeof(*change->answers));
 	for (size_t i = 0; i < change->targets.count; i++) {
 		change->answers[i].adds = verb == SET_ADD || verb == SET_SWAP;
 		change->answers[i].swaps = verb == SET_SWAP;
@@ -151,12 +149,10 @@ static int items_add(const struct set_change *change, struct set_use *use,
 static int items_delete(const struct set_change *change, struct set_use *use,
 			struct set_answer *answer)
 {
-	struct member *members = calloc(change->items.count + 1, sizeof(*members));
+	struct member *members = xcalloc(change->items.count + 1, sizeof(*members));
 	size_t deleted = answer->result.deleted;
 	int rc;
 
-	if (!members)
-		out_of_memory();
 	for (size_t i = 0; i < change->items.count; i++)
 		members[i] = change->items.entries[i].member;
 	rc = member_table_delete(&use->session.table, use->set, members, change->items.count,

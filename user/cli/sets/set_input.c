@@ -20,10 +20,8 @@ void set_items_add(struct set_items *items, const struct member *member, uint64_
 	if (items->count == items->capacity) {
 		size_t capacity = 2 * items->capacity + 64;
 
-		items->entries = reallocarray(items->entries, capacity, sizeof(*items->entries));
-		items->lives = reallocarray(items->lives, capacity, sizeof(*items->lives));
-		if (!items->entries || !items->lives)
-			out_of_memory();
+		items->entries = xreallocarray(items->entries, capacity, sizeof(*items->entries));
+		items->lives = xreallocarray(items->lives, capacity, sizeof(*items->lives));
 		items->capacity = capacity;
 	}
 	items->entries[items->count] = (struct member_entry){.member = *member};
@@ -207,9 +205,7 @@ int set_lines_open(struct set_lines *lines, const char *path)
 		close(lines->fd);
 		return -1;
 	}
-	lines->buffer = malloc(BUFFER_SIZE);
-	if (!lines->buffer)
-		out_of_memory();
+	lines->buffer = xcalloc(BUFFER_SIZE, 1);
 	return 0;
 }
 

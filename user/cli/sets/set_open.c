@@ -139,9 +139,7 @@ int set_targets_choose(const struct command *command, const char *name, struct s
 			return rc;
 		out->count = out->places.count;
 	}
-	out->items = calloc(out->count, sizeof(*out->items));
-	if (!out->items)
-		out_of_memory();
+	out->items = xcalloc(out->count, sizeof(*out->items));
 	out->items[0] = target;
 	for (size_t i = 0; i < out->places.count; i++)
 		out->items[i] = target_of(&target, &out->places.items[i]);
@@ -210,9 +208,7 @@ int set_use_open(const struct target *target, const char *name, bool writes, str
 		instance_close(&out->instance);
 		return rc;
 	}
-	words = malloc(RL_SETS_MAX * sizeof(*words));
-	if (!words)
-		out_of_memory();
+	words = xcalloc(RL_SETS_MAX, sizeof(*words));
 	rc = set_words_read(&out->instance, words);
 	if (rc)
 		set_use_close(out);

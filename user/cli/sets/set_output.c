@@ -148,10 +148,8 @@ static int members_take(uint32_t set, const struct member_entry *entry, void *ar
 	(void)set;
 	if (members->count == members->capacity) {
 		members->capacity = 2 * members->capacity + 1024;
-		members->entries = reallocarray(members->entries, members->capacity,
-						sizeof(*members->entries));
-		if (!members->entries)
-			out_of_memory();
+		members->entries = xreallocarray(members->entries, members->capacity,
+						 sizeof(*members->entries));
 	}
 	members->entries[members->count++] = *entry;
 	return 0;
@@ -314,12 +312,10 @@ static void report_set(struct report *report, const struct rl_set *set,
 static int sets_report(struct report *report, struct set_session *session)
 {
 	const struct instance *instance = session->instance;
-	struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
+	struct rl_set_words *words = xcalloc(RL_SETS_MAX, sizeof(*words));
 	struct rl_set sets[RL_SETS_MAX];
 	int rc;
 
-	if (!words)
-		out_of_memory();
 	rc = set_words_read(instance, words);
 	if (!rc) {
 		rc = counts_read(session, sets);

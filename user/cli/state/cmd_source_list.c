@@ -31,9 +31,7 @@ static void entries_join(struct list *list, struct source_entry *entries, size_t
 {
 	size_t all = list->count + count;
 
-	list->entries = reallocarray(list->entries, all + 1, sizeof(*entries));
-	if (!list->entries)
-		out_of_memory();
+	list->entries = xreallocarray(list->entries, all + 1, sizeof(*entries));
 	if (count)
 		memcpy(list->entries + list->count, entries, count * sizeof(*entries));
 	list->count = all;

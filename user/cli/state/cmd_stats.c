@@ -49,9 +49,7 @@ static int visit(struct instance *instance, void *arg)
 
 	if (rc)
 		return rc;
-	readings->items = reallocarray(readings->items, readings->count + 1, sizeof(reading));
-	if (!readings->items)
-		out_of_memory();
+	readings->items = xreallocarray(readings->items, readings->count + 1, sizeof(reading));
 	readings->items[readings->count++] = reading;
 	return 0;
 }
@@ -146,9 +144,7 @@ static void print(const struct readings *now, const struct readings *before,
 		sorted_print(now, before, style);
 		return;
 	}
-	sorted.items = calloc(now->count + 1, sizeof(*sorted.items));
-	if (!sorted.items)
-		out_of_memory();
+	sorted.items = xcalloc(now->count + 1, sizeof(*sorted.items));
 	for (size_t i = 0; i < now->count; i++) {
 		const struct reading *earlier = reading_find(before, &now->items[i]);
 
@@ -237,14 +233,11 @@ static void frame_print(const struct readings *now, const struct readings *befor
 	}
 	if (!terminal_size(&rows, &columns))
 		rows = UINT_MAX;
-	memory = open_memstream(&text, &size);
-	if (!memory)
-		out_of_memory();
+	memory = memory_open(&text, &size);
 	stdout = memory; /* a variable in glibc */
 	print(now, before, style);
 	stdout = terminal;
-	if (fclose(memory))
-		out_of_memory();
+	memory_close(memory);
 	screen_print(text, rows);
 	free(text);
 }

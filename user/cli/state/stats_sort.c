@@ -54,15 +54,13 @@ void stats_sort(const struct instance_stats *stats, const struct instance_stats 
 		enum stats_order order, struct instance_stats *out)
 {
 	size_t count = stats->policy.count;
-	struct row *rows = calloc(count + 1, sizeof(*rows));
+	struct row *rows = xcalloc(count + 1, sizeof(*rows));
 
 	*out = *stats;
-	out->policy.rules = calloc(count + 1, sizeof(*out->policy.rules));
-	out->rules = calloc(count + 1, sizeof(*out->rules));
+	out->policy.rules = xcalloc(count + 1, sizeof(*out->policy.rules));
+	out->rules = xcalloc(count + 1, sizeof(*out->rules));
 	if (stats->shares)
-		out->shares = calloc(count + 1, sizeof(*out->shares));
-	if (!rows || !out->policy.rules || !out->rules || (stats->shares && !out->shares))
-		out_of_memory();
+		out->shares = xcalloc(count + 1, sizeof(*out->shares));
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct row){.number = growth_of(stats, i, before, order), .index = i};
 	qsort(rows, count, sizeof(*rows), row_compare);

@@ -40,9 +40,7 @@ char *words_join(const char *first, char *const *words, int count)
 
 	for (int i = 0; i < count; i++)
 		size += strlen(words[i]) + strlen(" \"\"");
-	joined = malloc(size);
-	if (!joined)
-		out_of_memory();
+	joined = xcalloc(size, 1);
 	end = stpcpy(joined, first);
 	for (int i = 0; i < count; i++) {
 		if (end != joined)

@@ -109,14 +109,11 @@ static void partial_report(const struct places *places, const char *failed, size
 {
 	char *text = NULL;
 	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file = memory_open(&text, &size);
 
-	if (!file)
-		out_of_memory();
 	names_print(file, "already changed", places, 0, changed);
 	names_print(file, "unchanged", places, failed ? changed + 1 : changed, places->count);
-	if (fclose(file))
-		out_of_memory();
+	memory_close(file);
 	fail("%s%s%s", failed ? failed : "", failed ? ": failed" : "interrupted", text);
 	free(text);
 }
