@@ -111,8 +111,7 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 		rc = limiters_try_begin(&trials, try_ns);
 	if (!rc && try_ns)
 		plans_try(plans, &trials);
-	if (!rc)
-		rc = plans_attach(plans);
+	rc = rc ?: plans_attach(plans);
 	if (!rc && try_ns)
 		rc = limiters_try(&trials, command->target.device);
 	trials_close(&trials);
@@ -299,8 +298,7 @@ static int chosen_attach(const struct command *command, const struct attach_opti
 	try_get(command, &try_ns); /* checked */
 	if (try_ns)
 		rc = limiters_try_begin(&trials, try_ns);
-	if (!rc)
-		rc = devices_attach(command, options, choices, file, keep, try_ns ? &trials : NULL);
+	rc = rc ?: devices_attach(command, options, choices, file, keep, try_ns ? &trials : NULL);
 	if (!rc && try_ns)
 		rc = limiters_try(&trials, command->target.device);
 	trials_close(&trials);

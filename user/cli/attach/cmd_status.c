@@ -158,8 +158,7 @@ static int visit(struct instance *instance, void *arg)
 	if (rc && rc != -ENOENT)
 		return fail("%s: reading the group failed: %s", instance->device, strerror(-rc));
 	rc = instance_status_read(instance, &found.status);
-	if (!rc)
-		rc = instance_stats_read(instance, &found.stats);
+	rc = rc ?: instance_stats_read(instance, &found.stats);
 	if (rc)
 		return rc == -ENOENT || rc == -ESTALE
 			       ? 0

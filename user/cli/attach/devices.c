@@ -307,7 +307,7 @@ int devices_attach(const struct command *command, const struct attach_options *o
 
 		plans_warn(many.items[0].plans);
 		attached = all_attach(&many);
-		rc = rc ? rc : attached;
+		rc = rc ?: attached;
 		attached_note(&many);
 	}
 	many_clear(&many);

@@ -84,7 +84,7 @@ static int plan_attach(struct plan *plan)
 		policy_clear(&plan->policy);
 		rc = plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy)
 				: 0;
-		rc = rc ? rc : plan_run(plan);
+		rc = rc ?: plan_run(plan);
 	}
 	if (!rc && plan->policy.set_count)
 		sets_load_new(&plan->target);

@@ -56,7 +56,7 @@ static int check_against(struct instance *instance, void *arg)
 	check->info = instance->info;
 	memcpy(check->device, instance->device, sizeof(check->device));
 	rc = policy_file_parse(check->file, &check->ctx, &check->policy);
-	return rc ? rc : instance_policy_check(instance, &check->policy, &check->file->source);
+	return rc ?: instance_policy_check(instance, &check->policy, &check->file->source);
 }
 
 static int check_alone(const struct target *target, struct check *check)
@@ -67,8 +67,7 @@ static int check_alone(const struct target *target, struct check *check)
 	*ctx = context_assumed(target);
 	if (target->device && if_nametoindex(target->device))
 		rc = device_context(target, ctx->by_dest, ctx);
-	if (!rc)
-		rc = policy_file_parse(check->file, ctx, &check->policy);
+	rc = rc ?: policy_file_parse(check->file, ctx, &check->policy);
 	return rc ? rc
 		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
 				      &check->policy);
@@ -156,7 +155,7 @@ static int policy_put_in_force(struct apply *apply)
 	if (apply->command->phase == PHASE_CHECK) {
 		int rc = trial_refuse(&apply->instance);
 
-		return rc ? rc : instance_policy_check(&apply->instance, &apply->policy, source);
+		return rc ?: instance_policy_check(&apply->instance, &apply->policy, source);
 	}
 	if (apply->try_ns)
 		return policies_try(&one, 1, source, apply->try_ns, apply->instance.device);
@@ -240,8 +239,7 @@ static int apply_begin(struct apply *apply)
 	policy_clear(&apply->policy);
 	instance_context(instance, &apply->ctx);
 	rc = policy_file_parse(apply->file, &apply->ctx, &apply->policy);
-	if (!rc)
-		rc = policy_guard(apply);
+	rc = rc ?: policy_guard(apply);
 	if (!rc)
 		policy_warnings_note(&apply->file->source, &apply->policy, &apply->ctx);
 	if (rc)
@@ -336,8 +334,7 @@ static int apply_add(struct applies *all, const struct command *command)
 	apply->target.device = apply->instance.device; /* the command's lasts until the next */
 	all->items[all->count++] = apply;
 	rc = trial_refuse(&apply->instance);
-	return rc ? rc
-		  : instance_policy_check(&apply->instance, &apply->policy, &all->file->source);
+	return rc ?: instance_policy_check(&apply->instance, &apply->policy, &all->file->source);
 }
 
 static int applies_try(struct applies *all, const char *words)
@@ -398,8 +395,7 @@ int cmd_apply(const struct command *command)
 
 	if (!rc && try_ns && option_given(command, OPTION_CHECK))
 		return wrong("apply: --check and --try exclude each other: leave one out");
-	if (!rc)
-		rc = policy_file_read(command->words[0], &file);
+	rc = rc ?: policy_file_read(command->words[0], &file);
 	if (rc)
 		return rc;
 	rc = policy_file_apply(command, &file);

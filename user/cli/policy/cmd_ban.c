@@ -147,7 +147,7 @@ static int members_unban(struct unban *unban)
 			json_append(unban->sets, json_object_new_string(rule->set));
 	}
 	closed = set_session_close(&sets);
-	return rc ? rc : closed;
+	return rc ?: closed;
 }
 
 /* Bans by limits, and not the states of the others. */
@@ -236,12 +236,9 @@ static int unban_one(const struct command *command, struct session *session, con
 			      .sets = json_object_new_array()};
 	int rc = prefix_get(address, prefix.addr, &prefix.len);
 
-	if (!rc)
-		rc = rules_unban(&unban);
-	if (!rc)
-		rc = members_unban(&unban);
-	if (!rc)
-		rc = bans_forgive(&unban);
+	rc = rc ?: rules_unban(&unban);
+	rc = rc ?: members_unban(&unban);
+	rc = rc ?: bans_forgive(&unban);
 	unban_report(command, &unban, address, outcome);
 	json_object_put(unban.rules);
 	json_object_put(unban.sets);
@@ -259,8 +256,7 @@ static int unban_run(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = trial_refuse(&session.instance);
-	if (!rc)
-		rc = instance_policy_read(&session.instance, &session.policy);
+	rc = rc ?: instance_policy_read(&session.instance, &session.policy);
 	if (!rc && command->phase != PHASE_CHECK)
 		for (int i = 0; !rc && i < command->word_count; i++)
 			rc = unban_one(command, &session, command->words[i], &outcomes[i]);
@@ -276,8 +272,7 @@ int cmd_unban(const struct command *command)
 
 	for (int i = 0; !rc && i < command->word_count; i++)
 		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
-	if (!rc)
-		rc = targets_change(command, unban_run, outcomes);
+	rc = rc ?: targets_change(command, unban_run, outcomes);
 	for (int i = 0; !rc && i < command->word_count; i++) {
 		const char *address = command->words[i];
 

@@ -85,5 +85,5 @@ int cmd_confirm(const struct command *command)
 	if (!rc || found.count)
 		kept = found_confirm(&command->target, &found);
 	free(found.items);
-	return rc ? rc : kept;
+	return rc ?: kept;
 }

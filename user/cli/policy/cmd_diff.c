@@ -111,12 +111,10 @@ static int diff_run(const struct command *command, void *arg)
 	/* The file is checked as `apply --check` does, with the same notes, so that it would be
 	 * applied. */
 	rc = policy_file_parse(file, &session.ctx, &to);
-	if (!rc)
-		rc = instance_policy_check(&session.instance, &to, &file->source);
+	rc = rc ?: instance_policy_check(&session.instance, &to, &file->source);
 	if (!rc)
 		policy_warnings_note(&file->source, &to, &session.ctx);
-	if (!rc)
-		rc = instance_policy_read(&session.instance, &session.policy);
+	rc = rc ?: instance_policy_read(&session.instance, &session.policy);
 	if (!rc)
 		policies_diff_print(command, &session.instance, &session.policy, &to, &session.ctx);
 	policy_clear(&to);

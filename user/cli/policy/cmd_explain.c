@@ -412,8 +412,7 @@ static int answer(const struct command *command, struct ground *ground, struct q
 	if (!ground->instance || !ground->instance->info.raw_ip)
 		q->packet.bytes += ETH_HLEN;
 	source.source_banned = ground->source_ban_ns;
-	if (!rc)
-		rc = packet_explain(ground->policy, &q->probe, &source, &e);
+	rc = rc ?: packet_explain(ground->policy, &q->probe, &source, &e);
 	if (rc) {
 		json_object_put(document);
 		return fail("reading the states failed: %s", strerror(-rc));
@@ -450,16 +449,14 @@ static int explain_instance(const struct command *command, void *arg)
 		return rc;
 	rc = question_parse(command, &session.ctx, &q);
 	addr = session.ctx.by_dest ? q.probe.dst : q.probe.src;
-	if (!rc)
-		rc = instance_address_read(&session.instance, addr, &session.policy);
+	rc = rc ?: instance_address_read(&session.instance, addr, &session.policy);
 	set_live_open(&session.instance, &sets);
 	q.probe.members = &sets.members;
 	alarm_live_read(&session.instance, &alarms);
 	q.probe.alarms = &alarms.states;
 	ground = (struct ground){
 		.instance = &session.instance, .policy = &session.policy, .ctx = &session.ctx};
-	if (!rc)
-		rc = answer(command, &ground, &q, json_instance(&session.instance));
+	rc = rc ?: answer(command, &ground, &q, json_instance(&session.instance));
 	set_live_close(&sets);
 	session_close(&session);
 	return rc;
@@ -474,13 +471,11 @@ static int explain_file(const struct command *command)
 	struct policy_file file;
 	int rc = question_parse(command, &ctx, &q);
 
-	if (!rc)
-		rc = policy_file_read(command->arguments[OPTION_POLICY], &file);
+	rc = rc ?: policy_file_read(command->arguments[OPTION_POLICY], &file);
 	if (rc)
 		return rc;
 	rc = policy_file_parse(&file, &ctx, &policy);
-	if (!rc)
-		rc = answer(command, &ground, &q, json_object_new_object());
+	rc = rc ?: answer(command, &ground, &q, json_object_new_object());
 	policy_clear(&policy);
 	policy_file_clear(&file);
 	return rc;

@@ -195,12 +195,9 @@ static int change_once(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = rule_words_parse(command, &session.ctx, change->selects, &words);
-	if (!rc)
-		rc = instance_prefix_read(&session.instance, &words, &session.policy);
-	if (!rc)
-		rc = change->make(&session, &words);
-	if (!rc)
-		rc = change_guard(&session, &words, &change->guard);
+	rc = rc ?: instance_prefix_read(&session.instance, &words, &session.policy);
+	rc = rc ?: change->make(&session, &words);
+	rc = rc ?: change_guard(&session, &words, &change->guard);
 	if (!rc && command->phase == PHASE_CHECK)
 		rc = instance_prefix_check(&session.instance, &words, &session.policy);
 	else if (!rc)

@@ -111,10 +111,8 @@ static int change_once(const struct command *command, void *arg)
 	rc = instance_policy_read(&session.instance, &session.policy);
 	ctx = session.ctx;
 	ctx.known = &session.policy;
-	if (!rc)
-		rc = policy_file_parse(&change->file, &ctx, &rules);
-	if (!rc)
-		rc = change_make(change, &session, &rules);
+	rc = rc ?: policy_file_parse(&change->file, &ctx, &rules);
+	rc = rc ?: change_make(change, &session, &rules);
 	policy_clear(&rules);
 	session_close(&session);
 	return rc;
@@ -132,8 +130,7 @@ int rules_file_change(const struct command *command, bool adds)
 	struct change change = {.adds = adds};
 	int rc = policy_file_read(command->arguments[OPTION_FILE], &change.file);
 
-	if (!rc)
-		rc = targets_change(command, change_guarded, &change);
+	rc = rc ?: targets_change(command, change_guarded, &change);
 	policy_file_clear(&change.file);
 	return rc;
 }

@@ -179,8 +179,7 @@ static int get(const struct command *command, void *arg)
 	int rc = address_get(command->words[0], asked.addr);
 
 	(void)arg;
-	if (!rc)
-		rc = session_open(command, false, &session);
+	rc = rc ?: session_open(command, false, &session);
 	if (rc)
 		return rc;
 	set_live_open(&session.instance, &sets);

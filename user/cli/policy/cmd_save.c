@@ -149,8 +149,7 @@ static int save(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = file ? file_refuse(file, instance->device) : 0;
-	if (!rc)
-		rc = trial_refuse(instance);
+	rc = rc ?: trial_refuse(instance);
 	if (!rc && !file) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
 		rc = instance_file_path("save", RLCTL_POLICIES, instance->device,
 					instance->info.hook, "policy", path);

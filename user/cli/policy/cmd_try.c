@@ -262,8 +262,7 @@ static int policies_put(struct trials *trials, struct policy_try *items, size_t 
 		if (!rc)
 			trials_add(trials, &trial);
 	}
-	if (!rc)
-		rc = watcher_start(trials);
+	rc = rc ?: watcher_start(trials);
 	for (size_t i = 0; !rc && i < count; i++, *written += !rc)
 		rc = instance_policy_write(items[i].instance, items[i].next, true, file,
 					   items[i].former);
@@ -328,8 +327,7 @@ int limiter_try(const struct attach_point *point, void *arg)
 	if (rc)
 		return rc;
 	rc = trial_send(trials->line, &trial);
-	if (!rc)
-		rc = trial_send(trials->tells, &trial);
+	rc = rc ?: trial_send(trials->tells, &trial);
 	if (rc)
 		fail("%s: starting the trial failed: %s", point->device, strerror(-rc));
 	trial_close(&trial);

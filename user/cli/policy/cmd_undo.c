@@ -22,10 +22,8 @@ static int former_read(const struct command *command, unsigned int number, struc
 	if (rc)
 		return rc;
 	rc = replaced_read(&current->instance, number, &current->ctx, &out->file, &out->then_ns);
-	if (!rc)
-		rc = policy_file_parse_again(&out->file, &current->ctx, &out->policy);
-	if (!rc)
-		rc = instance_policy_read(&current->instance, &current->policy);
+	rc = rc ?: policy_file_parse_again(&out->file, &current->ctx, &out->policy);
+	rc = rc ?: instance_policy_read(&current->instance, &current->policy);
 	instance_close(&current->instance);
 	return rc;
 }

@@ -113,8 +113,7 @@ void replaced_keep(const struct instance *instance, const struct policy *policy,
 	int fd = journal_open(instance->path, NEW_FILE, O_WRONLY | O_CREAT | O_TRUNC);
 	int ret = fd < 0 ? fd : text_write(fd, instance->info.since_ns, policy, ctx);
 
-	if (!ret)
-		ret = numbers_turn(instance, number_of(instance, drop_ns));
+	ret = ret ?: numbers_turn(instance, number_of(instance, drop_ns));
 	if (!ret)
 		return;
 	if (fd >= 0 && !journal_path(instance->path, NEW_FILE, path))

@@ -83,7 +83,7 @@ static int place_step(struct place *place, char path[PATH_MAX])
 	ret = fstat(fd, &place->stat) ? -errno : 0;
 	if (!ret && S_ISLNK(place->stat.st_mode)) {
 		ret = link_read(fd, &place->stat, path);
-		ret = ret ? ret : 1;
+		ret = ret ?: 1;
 	} else if (!ret && !S_ISREG(place->stat.st_mode)) {
 		ret = S_ISDIR(place->stat.st_mode) ? -EISDIR : -ENOTSUP;
 	}
@@ -198,8 +198,7 @@ static int temporary_write(const struct place *place, const char *name, const ch
 	    (!is_new && (place->stat.st_uid != geteuid() || place->stat.st_gid != getegid()) &&
 	     fchown(fd, place->stat.st_uid, place->stat.st_gid)))
 		ret = -errno;
-	if (!ret)
-		ret = text_write(fd, text, size);
+	ret = ret ?: text_write(fd, text, size);
 	if (close(fd) && !ret)
 		ret = -errno;
 	return ret;

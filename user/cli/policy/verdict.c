@@ -176,8 +176,7 @@ static int verdict_of(const struct policy *policy, struct asked asked, struct ve
 	memset(out, 0, sizeof(*out));
 	memcpy(asked.addr, asked.by_dest ? session->dst : session->src, sizeof(asked.addr));
 	ret = rules_near(policy, &asked, &near, &bans);
-	if (!ret)
-		ret = rules_decide(&near, &asked, &found);
+	ret = ret ?: rules_decide(&near, &asked, &found);
 	policy_for_each (&found, rule) {
 		bannable |= rule->line == UINT32_MAX;
 		verdict_add(out, rule, session);
@@ -297,8 +296,7 @@ int verdict_of_change(const struct policy *before, const struct policy *after, b
 		struct verdict now, then = {0};
 
 		ret = verdict_of(before, asked, &now);
-		if (!ret)
-			ret = verdict_of(after, asked, &then);
+		ret = ret ?: verdict_of(after, asked, &then);
 		then.guessed = guess.count && is_guessed(&then.rule);
 		if (!ret && verdict_worse(&then, &now))
 			worst_keep(out, &then);

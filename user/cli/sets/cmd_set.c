@@ -43,15 +43,14 @@ static int change_run(struct set_change *change, const struct command *command, 
 {
 	int ended;
 
-	if (!rc)
-		rc = set_change_begin(change, command, verb);
+	rc = rc ?: set_change_begin(change, command, verb);
 	if (rc) {
 		set_items_clear(&change->items);
 		return rc;
 	}
 	rc = stream_ns ? set_stream_run(change, *stream_ns) : set_guarded_apply(change);
 	ended = set_change_end(change);
-	return rc ? rc : ended;
+	return rc ?: ended;
 }
 
 static int members_change(const struct command *command, enum set_verb verb)
@@ -124,8 +123,7 @@ int cmd_set_swap(const struct command *command)
 	const char *name = command->words[0];
 	int rc = set_name_check(name);
 
-	if (!rc)
-		rc = file_read(&change, command->words[1], name);
+	rc = rc ?: file_read(&change, command->words[1], name);
 	return change_run(&change, command, SET_SWAP, rc, NULL);
 }
 
@@ -198,9 +196,8 @@ int cmd_set_test(const struct command *command)
 	bool host_bits;
 	int rc = set_name_check(command->words[0]);
 
-	if (!rc)
-		rc = set_word_parse(command->words[1], &asked, &host_bits);
-	return rc ? rc : targets_show(command, command->words[0], test_show, &asked);
+	rc = rc ?: set_word_parse(command->words[1], &asked, &host_bits);
+	return rc ?: targets_show(command, command->words[0], test_show, &asked);
 }
 
 static int members_show(const struct command *command, const struct target *target, bool many,
@@ -239,5 +236,5 @@ int cmd_set_list(const struct command *command)
 	bool first = true;
 	int rc = name ? set_name_check(name) : 0;
 
-	return rc ? rc : targets_show(command, name, name ? members_show : sets_show, &first);
+	return rc ?: targets_show(command, name, name ? members_show : sets_show, &first);
 }

@@ -287,8 +287,7 @@ static int restore_one(const struct command *command, void *arg)
 			rc = owner_check(command->verb->name, path, owner);
 		}
 	}
-	if (!rc)
-		rc = file_get(command, from, &file);
+	rc = rc ?: file_get(command, from, &file);
 	if (rc == 1) {
 		note("%s: nothing is saved in %s", target->device, from);
 		rc = 0;

@@ -218,7 +218,7 @@ static int target_apply(const struct set_change *change, size_t i)
 		report_error(change, &use, rc);
 	closed = set_use_close(&use);
 	answer->failed = rc || closed;
-	return rc ? rc : closed;
+	return rc ?: closed;
 }
 
 /* ---- all of them */

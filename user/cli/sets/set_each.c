@@ -26,7 +26,7 @@ static int visit(struct instance *instance, void *arg)
 	one.documents = each->documents;
 	each->count++;
 	rc = each->run(&one, each->arg);
-	each->rc = rc ? rc : each->rc;
+	each->rc = rc ?: each->rc;
 	return 0;
 }
 
@@ -45,7 +45,7 @@ int set_each(const struct command *command, int (*run)(const struct command *one
 	rc = instance_for_each(&target, visit, &each);
 	if (!rc && !each.count)
 		rc = nothing_attached(&target);
-	rc = rc ? rc : each.rc;
+	rc = rc ?: each.rc;
 	if (output_json && (!rc || json_object_array_length(each.documents)))
 		json_print(each.documents);
 	else

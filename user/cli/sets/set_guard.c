@@ -89,8 +89,7 @@ static int target_pass(struct set_change *change, const struct target *target)
 	if (rc)
 		return rc;
 	rc = instance_policy_read(&instance, &policy);
-	if (!rc)
-		rc = policy_pass(change, &instance, &policy);
+	rc = rc ?: policy_pass(change, &instance, &policy);
 	policy_clear(&policy);
 	instance_close(&instance);
 	return rc;

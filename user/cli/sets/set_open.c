@@ -93,7 +93,7 @@ static int has_set(const struct target *target, const char *name, struct rl_set 
 			memcpy(&all[i], &sets[i], sizeof(all[i]));
 	}
 	instance_close(&instance);
-	return rc ? rc : found;
+	return rc ?: found;
 }
 
 /* Keeps those that have the set. */

@@ -141,5 +141,5 @@ int set_stream_run(struct set_change *change, uint64_t life_ns)
 	set_lines_close(&stream.lines);
 	if (stream.signals >= 0)
 		close(stream.signals);
-	return rc ? rc : stream.lines.bad ? -1 : 0;
+	return rc ?: stream.lines.bad ? -1 : 0;
 }

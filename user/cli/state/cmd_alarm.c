@@ -136,8 +136,7 @@ static int turn_one(const struct command *command, const struct turn *turn,
 	bool was_on;
 	int ret, rc = alarms_get_all(instance, &alarms, &at);
 
-	if (!rc)
-		rc = name_check(instance->device, &alarms, turn->pull.name);
+	rc = rc ?: name_check(instance->device, &alarms, turn->pull.name);
 	if (rc || command->phase == PHASE_CHECK)
 		return rc;
 	ret = alarm_pull(instance, &turn->pull, &was_on);
@@ -198,7 +197,7 @@ int cmd_alarm_on(const struct command *command)
 	struct turn turn = {.pull = {.name = command->words[0], .on = true}};
 	int rc = duration_get(command, &turn);
 
-	return rc ? rc : targets_change(command, turn_run, &turn);
+	return rc ?: targets_change(command, turn_run, &turn);
 }
 
 int cmd_alarm_off(const struct command *command)

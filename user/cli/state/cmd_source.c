@@ -204,8 +204,7 @@ int cmd_source_forgive(const struct command *command)
 	if (rc)
 		return rc;
 	rc = states_read(&lookup);
-	if (!rc)
-		rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
+	rc = rc ?: instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
 	for (size_t i = 0; i < lookup.count; i++) { /* without those shared by a rule */
 		const struct rule *rule = lookup.entries[i].rule;
 

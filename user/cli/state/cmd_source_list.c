@@ -318,8 +318,7 @@ static int list_read(const struct command *command, struct list *list, uint32_t 
 {
 	int rc = instance_policy_read(&list->instance, &list->policy);
 
-	if (!rc)
-		rc = selector_option(command, &list->instance, &list->policy, &list->rule);
+	rc = rc ?: selector_option(command, &list->instance, &list->policy, &list->rule);
 	if (!rc && list->limited)
 		rc = samples_read(list, seconds);
 	if (!rc && list->limited)
@@ -360,5 +359,5 @@ int cmd_source_list(const struct command *command)
 			   "for both");
 	if (!rc && option_given(command, OPTION_BANNED) && option_given(command, OPTION_SECONDS))
 		rc = wrong("source list: --seconds applies only to limits: leave out --banned");
-	return rc ? rc : targets_read(command, source_list, &seconds);
+	return rc ?: targets_read(command, source_list, &seconds);
 }

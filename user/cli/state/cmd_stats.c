@@ -357,8 +357,7 @@ int cmd_stats(const struct command *command)
 	uint32_t seconds;
 	int rc = option_number(command, OPTION_WATCH, SECONDS_MAX, 1, &seconds);
 
-	if (!rc)
-		rc = options_check(command);
+	rc = rc ?: options_check(command);
 	if (rc)
 		return rc;
 	if (option_given(command, OPTION_PROMETHEUS))

@@ -33,7 +33,7 @@ int source_watch(const struct command *command, const struct instance *instance,
 		return rc;
 	rc = affected_watch(&shared, addr, by_dest, seconds, out);
 	instance_close(&shared);
-	return rc ? rc : 1;
+	return rc ?: 1;
 }
 
 int source_answer_read(const struct command *command, const struct instance *instance,

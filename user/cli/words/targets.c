@@ -41,8 +41,7 @@ static int run_all(const struct command *command, targets_fn run, void *arg,
 	rc = places_choose(target, &all.places);
 	if (!rc && all.places.many)
 		notes_once();
-	if (!rc)
-		rc = all.places.many ? each(&all) : run(command, arg);
+	rc = rc ?: all.places.many ? each(&all) : run(command, arg);
 	places_clear(&all.places);
 	return rc;
 }
@@ -175,7 +174,7 @@ int guarded_change(const struct command *command, struct guard *guard, bool only
 	rc = once(command, arg);
 	if (rc == GUARD_ASKS) {
 		rc = guard_ask(guard);
-		rc = rc ? rc : once(command, arg);
+		rc = rc ?: once(command, arg);
 	}
 	guard_clear(guard);
 	return rc;

@@ -262,7 +262,6 @@ int command_resolve(struct command *command)
 	command->words += used;
 	command->word_count -= used;
 	rc = options_check(command);
-	if (!rc)
-		rc = device_check(command);
-	return rc ? rc : words_check(command);
+	rc = rc ?: device_check(command);
+	return rc ?: words_check(command);
 }
