@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl attach: its options, and what it does where an instance is attached already. */
+/* rlctl attach: its options, and what it does where an instance is attached already; and rlctl
+ * detach. */
 
 #include <errno.h>
 #include <grp.h>
@@ -72,6 +73,9 @@ static int options_get(const struct command *command, struct attach_options *out
 /* Options that apply to one hook only. */
 static int hooks_check(const struct command *command, unsigned int hooks)
 {
+	bool tries = option_given(command, OPTION_TRY);
+	uint64_t try_ns;
+
 	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
 		return wrong("attach: --mode applies only to --hook xdp: leave it out");
 	if (option_given(command, OPTION_CHALLENGE_RATE) && !(hooks & 1u << RL_HOOK_XDP))
@@ -80,20 +84,11 @@ static int hooks_check(const struct command *command, unsigned int hooks)
 	if (option_given(command, OPTION_FQ) && !(hooks & 1u << RL_HOOK_EGRESS))
 		return wrong("attach: --fq applies only to --hook egress: leave it out, or add "
 			     "--hook egress");
-	return 0;
-}
-
-static int try_check(const struct command *command, unsigned int hooks)
-{
-	uint64_t duration_ns;
-
-	if (!option_given(command, OPTION_TRY))
-		return 0;
-	if (option_given(command, OPTION_REPLACE))
+	if (tries && option_given(command, OPTION_REPLACE))
 		return wrong("attach: --replace cannot be undone: leave --try out");
-	if (hooks & (hooks - 1))
+	if (tries && hooks & (hooks - 1))
 		return wrong("attach: --try takes only one --hook: attach one after the other");
-	return try_get(command, &duration_ns);
+	return try_get(command, &try_ns);
 }
 
 static int hooks_attach(const struct command *command, const struct attach_options *options,
@@ -351,8 +346,8 @@ int cmd_attach(const struct command *command)
 	struct follower follower;
 	int rc;
 
-	if (options_get(command, &options) || hooks_check(command, hooks) ||
-	    try_check(command, hooks) || last_check(command) || (many && many_check(command)))
+	if (options_get(command, &options) || hooks_check(command, hooks) || last_check(command) ||
+	    (many && many_check(command)))
 		return EXIT_USAGE;
 	if (option_given(command, OPTION_REPLACE))
 		return many ? targets_change(command, replace_one, &options)
@@ -369,5 +364,32 @@ int cmd_attach(const struct command *command)
 		policy_file_clear(&file);
 	if (follow && rc != EXIT_USAGE && (read || !path))
 		rc = follow_run(&follower);
+	return rc;
+}
+
+/* ---- detach: removes our program from the device, and no other */
+
+static int detach(const struct command *command, void *arg)
+{
+	struct target target = command->target;
+
+	(void)arg;
+	if (!command->hooks)
+		target.hook = -1; /* as if it were the only device named */
+	return command->phase == PHASE_CHECK ? 0 : instance_detach(&target);
+}
+
+int cmd_detach(const struct command *command)
+{
+	struct command one = *command;
+	int rc = 0;
+
+	if (!command->hooks)
+		return targets_change(command, detach, NULL);
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		one.target.hook = hook;
+		if (command->hooks & 1u << hook && targets_change(&one, detach, NULL))
+			rc = -1;
+	}
 	return rc;
 }

@@ -277,21 +277,6 @@ static int all_plan(const struct command *command, const struct attach_options *
 	return rc;
 }
 
-static void many_clear(struct many *many)
-{
-	for (size_t i = 0; i < many->count; i++) {
-		plans_clear(many->items[i].plans);
-		if (many->items[i].messages)
-			fclose(many->items[i].messages);
-	}
-	for (size_t i = 0; i < many->heard_count; i++) {
-		free(many->heard[i].text);
-		free(many->heard[i].general);
-	}
-	free(many->heard);
-	free(many->items);
-}
-
 int devices_attach(const struct command *command, const struct attach_options *options,
 		   struct device_choices *choices, const struct policy_file *file, bool keep,
 		   struct trials *trials)
@@ -310,6 +295,16 @@ int devices_attach(const struct command *command, const struct attach_options *o
 		rc = rc ?: attached;
 		attached_note(&many);
 	}
-	many_clear(&many);
+	for (size_t i = 0; i < many.count; i++) {
+		plans_clear(many.items[i].plans);
+		if (many.items[i].messages)
+			fclose(many.items[i].messages);
+	}
+	for (size_t i = 0; i < many.heard_count; i++) {
+		free(many.heard[i].text);
+		free(many.heard[i].general);
+	}
+	free(many.heard);
+	free(many.items);
 	return rc;
 }

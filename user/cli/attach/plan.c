@@ -8,7 +8,7 @@
 #include "cli/guard/guard.h"
 #include "cli/guard/surroundings.h"
 #include "cli/policy/try.h"
-#include "cli/sets/set_each.h"
+#include "cli/sets/set_open.h"
 #include "kernel/attach/mode.h"
 #include "kernel/device/device.h"
 

@@ -56,15 +56,6 @@ static size_t length_above(const struct screen_line *line, unsigned int rank)
 	return sum - spare;
 }
 
-static unsigned int rank_most(const struct screen_line *line)
-{
-	unsigned int most = 0;
-
-	for (size_t i = 0; i < line->count; i++)
-		most = line->parts[i].rank > most ? line->parts[i].rank : most;
-	return most;
-}
-
 /* A line whose first part is gone begins with the next one's separator. */
 static void parts_leave_out(struct screen_line *line, unsigned int rank)
 {
@@ -90,7 +81,10 @@ static void parts_leave_out(struct screen_line *line, unsigned int rank)
 
 void line_fit(struct screen_line *line, size_t columns, const char *ellipsis)
 {
-	unsigned int rank = 0, most = rank_most(line);
+	unsigned int rank = 0, most = 0;
+
+	for (size_t i = 0; i < line->count; i++)
+		most = line->parts[i].rank > most ? line->parts[i].rank : most;
 
 	while (rank < most && length_above(line, rank) > columns)
 		rank++;

@@ -13,7 +13,7 @@
 #include "cli/guard/surroundings.h"
 #include "cli/policy/replaced.h"
 #include "cli/policy/try.h"
-#include "cli/sets/set_each.h"
+#include "cli/sets/set_open.h"
 #include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/trial_record.h"

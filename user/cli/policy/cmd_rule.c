@@ -244,31 +244,27 @@ int cmd_rule_add(const struct command *command)
 	return rule_change(command, rule_put, false);
 }
 
-/* Reports that no rule is selected, and lists those of the same prefix. */
-static int report_missing(const struct session *session, const struct rule *selector)
+/* If no rule is selected, reports that, and lists those of the same prefix. */
+static int rule_remove(struct session *session, const struct rule *words)
 {
-	struct policy near = {0};
-	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX], line[STATEMENT_TEXT_MAX];
+	char text[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX], line[STATEMENT_TEXT_MAX];
+	bool near = false;
 
-	rule_format(words, selector, &session->ctx);
-	fail("no such rule: %s", words);
-	policy_for_each (&session->policy, rule)
-		if (same_prefix(rule, selector))
-			rules_append(&near, rule);
-	rule_prefix_print(prefix, selector);
-	if (near.count)
-		note("the rules of %s are:", prefix);
-	policy_for_each (&near, rule) {
+	if (policy_remove(&session->policy, words))
+		return 0;
+	rule_format(text, words, &session->ctx);
+	fail("no such rule: %s", text);
+	rule_prefix_print(prefix, words);
+	policy_for_each (&session->policy, rule) {
+		if (!same_prefix(rule, words))
+			continue;
+		if (!near)
+			note("the rules of %s are:", prefix);
+		near = true;
 		statement_format(line, rule, &session->ctx);
 		note("  %s", line);
 	}
-	policy_clear(&near);
 	return -ENOENT;
-}
-
-static int rule_remove(struct session *session, const struct rule *words)
-{
-	return policy_remove(&session->policy, words) ? 0 : report_missing(session, words);
 }
 
 static int rule_remove_if_exists(struct session *session, const struct rule *words)

@@ -89,11 +89,23 @@ static bool loses_text(const char *text, size_t size, const void *arg)
 	return loses;
 }
 
-static void saved_print(const struct command *command, const struct instance *instance,
-			const char *path, size_t rules, bool backup)
+static int policy_save(const struct command *command, struct session *session, const char *path)
 {
+	const struct instance *instance = &session->instance;
 	struct json_object *document;
+	bool backup = false;
+	size_t size = 0, rules;
+	char *text;
+	int rc = instance_policy_read(instance, &session->policy);
 
+	if (rc)
+		return rc;
+	rules = session->policy.count;
+	text = policy_text(&session->policy, &session->ctx, &size);
+	rc = file_save(path, text, size, loses_text, session, &backup);
+	free(text);
+	if (rc)
+		return rc;
 	if (backup)
 		note("%s: it held comments, includes or rules that are not part of the policy in "
 		     "force: the former file is %s~",
@@ -101,30 +113,14 @@ static void saved_print(const struct command *command, const struct instance *in
 	if (!output_json) {
 		note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
 		     path);
-		return;
+		return 0;
 	}
 	document = json_instance(instance);
 	json_put_text(document, "file", path);
 	json_put_number(document, "rules", rules);
 	json_put_bool(document, "backup", backup);
 	document_print(command, document);
-}
-
-static int policy_save(const struct command *command, struct session *session, const char *path)
-{
-	bool backup = false;
-	size_t size = 0;
-	char *text;
-	int rc = instance_policy_read(&session->instance, &session->policy);
-
-	if (rc)
-		return rc;
-	text = policy_text(&session->policy, &session->ctx, &size);
-	rc = file_save(path, text, size, loses_text, session, &backup);
-	if (!rc)
-		saved_print(command, &session->instance, path, session->policy.count, backup);
-	free(text);
-	return rc;
+	return 0;
 }
 
 /* Refuses words for devices where the file is expected. 0 or EXIT_USAGE; reports. */

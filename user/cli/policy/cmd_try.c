@@ -20,7 +20,7 @@
 #include "base/privilege.h"
 #include "base/signals.h"
 #include "cli/policy/try.h"
-#include "cli/sets/set_each.h"
+#include "cli/sets/set_open.h"
 #include "kernel/policy/policy_write.h"
 
 #define TRY_MIN_NS     NS_PER_SECOND

@@ -57,19 +57,6 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct include *include,
 	return -1;
 }
 
-static void error_keep(struct expansion *e, const struct policy_error *err)
-{
-	struct policy_file *file = e->file;
-	struct policy_error *more =
-		reallocarray(file->errors, file->error_count + 1, sizeof(*more));
-
-	if (!more)
-		out_of_memory();
-	file->errors = more;
-	more[file->error_count] = *err;
-	more[file->error_count++].line = e->line;
-}
-
 static void piece_begin(struct expansion *e, const char *name, uint32_t line)
 {
 	struct policy_source *source = &e->file->source;
@@ -290,6 +277,7 @@ static int include_line(struct expansion *e, const struct reading *in, const cha
 			const char *end)
 {
 	struct include include = {.in = in};
+	struct policy_file *file = e->file;
 	const char *path;
 	size_t len;
 	int rc = include_parse(&include, line, end, &path, &len);
@@ -305,7 +293,9 @@ static int include_line(struct expansion *e, const struct reading *in, const cha
 		rc = path_add(e, &include, true);
 	if (!rc)
 		return 1;
-	error_keep(e, &include.err);
+	file->errors = xreallocarray(file->errors, file->error_count + 1, sizeof(*file->errors));
+	include.err.line = e->line;
+	file->errors[file->error_count++] = include.err;
 	return -1;
 }
 

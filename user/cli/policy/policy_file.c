@@ -24,19 +24,6 @@
 #define MEM_NULL     3
 #define TICK_ASSUMED (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
 
-static int link_check(const char *path, int fd)
-{
-	struct stat file;
-
-	if (fstat(fd, &file))
-		return fail("%s: %s", path, strerror(errno));
-	if (!link_is_foreign(path, &file))
-		return 0;
-	return fail("%s: symbolic link of another user to a file that is not theirs: name the file "
-		    "itself",
-		    path);
-}
-
 int file_kind_check(const char *path, int fd)
 {
 	struct stat file;
@@ -61,8 +48,14 @@ static int policy_open(const char *path)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("%s: %s", path, strerror(errno));
-	if ((!is_link || !link_check(path, fd)) && !file_kind_check(path, fd)) {
-		if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
+	if (fstat(fd, &file))
+		fail("%s: %s", path, strerror(errno));
+	else if (is_link && link_is_foreign(path, &file))
+		fail("%s: symbolic link of another user to a file that is not theirs: name the "
+		     "file itself",
+		     path);
+	else if (!file_kind_check(path, fd)) {
+		if (S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
 			note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
 		return fd;
 	}

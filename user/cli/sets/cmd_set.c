@@ -200,33 +200,24 @@ int cmd_set_test(const struct command *command)
 	return rc ?: targets_show(command, command->words[0], test_show, &asked);
 }
 
-static int members_show(const struct command *command, const struct target *target, bool many,
-			void *arg)
+/* The members of one set, or the sets. */
+static int list_show(const struct command *command, const struct target *target, bool many,
+		     void *arg)
 {
+	const char *name = command->word_count ? command->words[0] : NULL;
 	struct set_use use;
-	int rc = set_use_open(target, command->words[0], false, &use);
+	int rc = name ? set_use_open(target, name, false, &use)
+		      : instance_open_sets(target, false, &use.instance);
 
 	if (rc)
 		return rc;
 	if (many && !output_json)
 		heading_print(use.instance.device, use.instance.info.hook, arg);
-	rc = set_members_print(command, &use);
-	set_use_close(&use);
-	return rc;
-}
-
-static int sets_show(const struct command *command, const struct target *target, bool many,
-		     void *arg)
-{
-	struct instance instance;
-	int rc = instance_open_sets(target, false, &instance);
-
-	if (rc)
-		return rc;
-	if (many && !output_json)
-		heading_print(instance.device, instance.info.hook, arg);
-	rc = set_table_print(command, &instance);
-	instance_close(&instance);
+	rc = name ? set_members_print(command, &use) : set_table_print(command, &use.instance);
+	if (name)
+		set_use_close(&use);
+	else
+		instance_close(&use.instance);
 	return rc;
 }
 
@@ -236,5 +227,5 @@ int cmd_set_list(const struct command *command)
 	bool first = true;
 	int rc = name ? set_name_check(name) : 0;
 
-	return rc ?: targets_show(command, name, name ? members_show : sets_show, &first);
+	return rc ?: targets_show(command, name, list_show, &first);
 }

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "cli/sets/set_each.h"
 #include "cli/sets/set_parts.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/sets/set_load.h"

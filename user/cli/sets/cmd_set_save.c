@@ -11,7 +11,7 @@
 #include "base/lock.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/save_file.h"
-#include "cli/sets/set_each.h"
+#include "cli/sets/set_open.h"
 #include "kernel/instance/selection.h"
 #include "kernel/sets/set_state.h"
 

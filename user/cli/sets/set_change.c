@@ -14,24 +14,9 @@
 
 /* ---- begin */
 
-/* Several at once, so that a set that one of them does not have changes nothing anywhere. */
-static int have_set_check(const struct set_change *change)
-{
-	struct set_use use;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < change->targets.count; i++) {
-		rc = set_use_open(&change->targets.items[i], change->name, false, &use);
-		if (!rc)
-			set_use_close(&use);
-		else
-			fail("nothing was changed on any device");
-	}
-	return rc;
-}
-
 int set_change_begin(struct set_change *change, const struct command *command, enum set_verb verb)
 {
+	struct set_use use;
 	int rc;
 
 	change->command = command;
@@ -46,22 +31,19 @@ int set_change_begin(struct set_change *change, const struct command *command, e
 		change->answers[i].adds = verb == SET_ADD || verb == SET_SWAP;
 		change->answers[i].swaps = verb == SET_SWAP;
 	}
-	return change->targets.count > 1 ? have_set_check(change) : 0;
+	/* Several at once, so that a set that one of them does not have changes nothing anywhere.
+	 */
+	for (size_t i = 0; !rc && change->targets.count > 1 && i < change->targets.count; i++) {
+		rc = set_use_open(&change->targets.items[i], change->name, false, &use);
+		if (!rc)
+			set_use_close(&use);
+		else
+			fail("nothing was changed on any device");
+	}
+	return rc;
 }
 
 /* ---- one instance */
-
-static void times_set(const struct set_change *change, const struct set_use *use)
-{
-	uint64_t now_ns = set_clock(&use->instance);
-
-	for (size_t i = 0; i < change->items.count; i++) {
-		uint64_t life_ns =
-			change->items.lives[i] ? change->items.lives[i] : use->words.timeout_ns;
-
-		change->items.entries[i].expires = life_ns ? member_expiry(now_ns, life_ns) : 0;
-	}
-}
 
 static int report_error(const struct set_change *change, const struct set_use *use, int error)
 {
@@ -129,20 +111,31 @@ static size_t wide_refuse(const struct set_change *change, const struct set_use 
 	return kept;
 }
 
-static int items_add(const struct set_change *change, struct set_use *use,
+/* SET_ADD or SET_SWAP. */
+static int items_put(const struct set_change *change, struct set_use *use,
 		     struct set_answer *answer)
 {
 	size_t count = wide_refuse(change, use, answer), refused = answer->result.refused;
+	struct member_entry *entries = change->items.entries;
+	uint64_t now_ns = set_clock(&use->instance);
+	bool adds = change->verb == SET_ADD;
 	int rc;
 
-	times_set(change, use);
-	rc = member_table_add(&use->session.table, use->set, change->items.entries, count,
-			      &answer->result);
-	if (!rc && answer->result.refused > refused)
+	for (size_t i = 0; i < change->items.count; i++) {
+		uint64_t life_ns =
+			change->items.lives[i] ? change->items.lives[i] : use->words.timeout_ns;
+
+		entries[i].expires = life_ns ? member_expiry(now_ns, life_ns) : 0;
+	}
+	rc = (adds ? member_table_add : member_table_swap)(&use->session.table, use->set, entries,
+							   count, &answer->result);
+	if (adds && !rc && answer->result.refused > refused)
 		refused_name(change, use, answer, count);
-	answer->result.refused += change->items.count - count;
-	use->session.changed = change->items.entries;
-	use->session.changed_count = count;
+	answer->result.refused += change->items.count - count; /* a swap counts from zero */
+	if (adds) {
+		use->session.changed = entries;
+		use->session.changed_count = count;
+	}
 	return rc;
 }
 
@@ -166,20 +159,6 @@ static int items_delete(const struct set_change *change, struct set_use *use,
 	return rc;
 }
 
-static int items_swap(const struct set_change *change, struct set_use *use,
-		      struct set_answer *answer)
-{
-	size_t count = wide_refuse(change, use, answer);
-	int rc;
-
-	times_set(change, use);
-	rc = member_table_swap(&use->session.table, use->set, change->items.entries, count,
-			       &answer->result);
-	/* A swap counts from zero. */
-	answer->result.refused += change->items.count - count;
-	return rc;
-}
-
 static int verb_run(const struct set_change *change, struct set_use *use, struct set_answer *answer)
 {
 	const struct rl_set *set = &use->session.sets[use->set];
@@ -188,11 +167,10 @@ static int verb_run(const struct set_change *change, struct set_use *use, struct
 
 	switch (change->verb) {
 	case SET_ADD:
-		return items_add(change, use, answer);
+	case SET_SWAP:
+		return items_put(change, use, answer);
 	case SET_DEL:
 		return items_delete(change, use, answer);
-	case SET_SWAP:
-		return items_swap(change, use, answer);
 	case SET_FLUSH:
 		rc = member_table_flush(&use->session.table, use->set);
 		answer->result.deleted += set->deleted - deleted;
@@ -244,22 +222,9 @@ bool set_change_is_over(const struct set_change *change)
 	return true;
 }
 
-static void answers_print(const struct set_change *change)
-{
-	struct command command = *change->command;
-
-	if (output_json && change->targets.many)
-		command.documents = json_object_new_array();
-	for (size_t i = 0; i < change->targets.count; i++)
-		if (change->answers[i].opened)
-			set_answer_print(&command, change->name, &change->answers[i],
-					 change->host_bits, change->targets.many);
-	if (command.documents)
-		json_print(command.documents);
-}
-
 int set_change_end(struct set_change *change)
 {
+	struct command command = *change->command;
 	int rc = 0;
 
 	for (size_t i = 0; i < change->targets.count; i++) {
@@ -274,7 +239,14 @@ int set_change_end(struct set_change *change)
 	if (change->host_bits && !output_json)
 		note("host bits cleared in %" PRIu64 " address%s: as 10.1.2.3/8 is 10.0.0.0/8",
 		     change->host_bits, change->host_bits == 1 ? "" : "es");
-	answers_print(change);
+	if (output_json && change->targets.many)
+		command.documents = json_object_new_array();
+	for (size_t i = 0; i < change->targets.count; i++)
+		if (change->answers[i].opened)
+			set_answer_print(&command, change->name, &change->answers[i],
+					 change->host_bits, change->targets.many);
+	if (command.documents)
+		json_print(command.documents);
 	guard_clear(&change->guard);
 	set_items_clear(&change->items);
 	set_targets_clear(&change->targets);

@@ -110,19 +110,6 @@ static int name_check(const char *device, const struct alarms_now *alarms, const
 		    device, name);
 }
 
-static void turned_note(const struct instance *instance, const struct alarm_pull *pull, bool was_on,
-			const char *duration)
-{
-	if (!pull->on)
-		note("%s: alarm %s is off%s", instance->device, pull->name,
-		     was_on ? "" : ", as it was before");
-	else if (pull->for_ns)
-		note("%s: alarm %s is on for %s", instance->device, pull->name, duration);
-	else
-		note("%s: alarm %s is on, until `rlctl alarm off %s`", instance->device, pull->name,
-		     pull->name);
-}
-
 struct turn {
 	struct alarm_pull pull;
 	const char *duration;
@@ -131,25 +118,32 @@ struct turn {
 static int turn_one(const struct command *command, const struct turn *turn,
 		    const struct instance *instance)
 {
+	const struct alarm_pull *pull = &turn->pull;
 	struct alarms_now alarms;
 	struct clock_pair at;
 	bool was_on;
 	int ret, rc = alarms_get_all(instance, &alarms, &at);
 
-	rc = rc ?: name_check(instance->device, &alarms, turn->pull.name);
+	rc = rc ?: name_check(instance->device, &alarms, pull->name);
 	if (rc || command->phase == PHASE_CHECK)
 		return rc;
-	ret = alarm_pull(instance, &turn->pull, &was_on);
+	ret = alarm_pull(instance, pull, &was_on);
 	if (ret)
-		return fail("%s: turning alarm %s %s failed: %s", instance->device, turn->pull.name,
-			    turn->pull.on ? "on" : "off", strerror(-ret));
-	if (!output_json) {
-		turned_note(instance, &turn->pull, was_on, turn->duration);
-		return 0;
+		return fail("%s: turning alarm %s %s failed: %s", instance->device, pull->name,
+			    pull->on ? "on" : "off", strerror(-ret));
+	if (output_json) {
+		rc = alarms_get_all(instance, &alarms, &at);
+		if (!rc)
+			alarms_show(command, instance, &alarms, &at);
+	} else if (!pull->on) {
+		note("%s: alarm %s is off%s", instance->device, pull->name,
+		     was_on ? "" : ", as it was before");
+	} else if (pull->for_ns) {
+		note("%s: alarm %s is on for %s", instance->device, pull->name, turn->duration);
+	} else {
+		note("%s: alarm %s is on, until `rlctl alarm off %s`", instance->device, pull->name,
+		     pull->name);
 	}
-	rc = alarms_get_all(instance, &alarms, &at);
-	if (!rc)
-		alarms_show(command, instance, &alarms, &at);
 	return rc;
 }
 

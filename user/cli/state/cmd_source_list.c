@@ -54,21 +54,6 @@ static int entries_read(struct list *list, read_fn read)
 	return 0;
 }
 
-static int samples_read(struct list *list, uint32_t seconds)
-{
-	struct source_entry *entries = NULL;
-	size_t count = 0;
-	int ret;
-
-	list->sampled = limited_is_hot(&list->instance, &list->policy, list->rule);
-	if (!list->sampled)
-		return 0;
-	ret = limited_sample(&list->instance, &list->policy, list->rule, seconds, &entries, &count);
-	if (!ret)
-		entries_join(list, entries, count);
-	return ret;
-}
-
 /* ---- order */
 
 static int same_compare(const void *a, const void *b)
@@ -90,18 +75,6 @@ static int shown_compare(const void *a, const void *b)
 	if (x->next_ns != y->next_ns)
 		return x->next_ns > y->next_ns ? -1 : 1;
 	return memcmp(x->key.addr, y->key.addr, sizeof(x->key.addr)) ?: same_compare(a, b);
-}
-
-static void entry_merge(struct source_entry *into, const struct source_entry *from)
-{
-	if (from->has_state) {
-		into->has_state = true;
-		into->allowance = from->allowance;
-	}
-	if (from->ban_ns)
-		into->ban_ns = from->ban_ns;
-	if (from->next_ns > into->next_ns)
-		into->next_ns = from->next_ns;
 }
 
 static bool bans_source(const struct rule *rule)
@@ -132,6 +105,7 @@ static bool entry_is_of_rule(const struct list *list, const struct source_entry 
 /* One entry for each key of a rule. */
 static void entries_arrange(struct list *list)
 {
+	struct source_entry *into;
 	size_t kept = 0;
 
 	qsort(list->entries, list->count, sizeof(*list->entries), same_compare);
@@ -140,10 +114,16 @@ static void entries_arrange(struct list *list)
 
 		if (!entry_is_of_rule(list, entry))
 			continue;
-		if (kept && !same_compare(&list->entries[kept - 1], entry))
-			entry_merge(&list->entries[kept - 1], entry);
-		else
+		if (!kept || same_compare(&list->entries[kept - 1], entry)) {
 			list->entries[kept++] = *entry;
+			continue;
+		}
+		into = &list->entries[kept - 1];
+		if (entry->has_state)
+			into->allowance = entry->allowance;
+		into->has_state |= entry->has_state;
+		into->ban_ns = entry->ban_ns ? entry->ban_ns : into->ban_ns;
+		into->next_ns = entry->next_ns > into->next_ns ? entry->next_ns : into->next_ns;
 	}
 	list->count = kept;
 	qsort(list->entries, list->count, sizeof(*list->entries), shown_compare);
@@ -316,11 +296,18 @@ static int list_print(const struct command *command, const struct list *list, ui
 
 static int list_read(const struct command *command, struct list *list, uint32_t seconds)
 {
+	struct source_entry *entries = NULL;
+	size_t count = 0;
 	int rc = instance_policy_read(&list->instance, &list->policy);
 
 	rc = rc ?: selector_option(command, &list->instance, &list->policy, &list->rule);
-	if (!rc && list->limited)
-		rc = samples_read(list, seconds);
+	list->sampled =
+		!rc && list->limited && limited_is_hot(&list->instance, &list->policy, list->rule);
+	if (list->sampled)
+		rc = limited_sample(&list->instance, &list->policy, list->rule, seconds, &entries,
+				    &count);
+	if (list->sampled && !rc)
+		entries_join(list, entries, count);
 	if (!rc && list->limited)
 		rc = entries_read(list, instance_limited_read);
 	if (!rc && list->banned)
