@@ -143,29 +143,23 @@ static int first_pressure(const struct instance_stats *stats)
 	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
 }
 
-static struct json_object *json_pressure(const struct instance_stats *stats)
-{
-	struct json_object *object = json_object_new_object();
-
-	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
-		json_put_number(object, pressure_names[i], stats->pressure[i]);
-	if (!stats->hot_slots)
-		return object;
-	json_put_number(object, "slots_live", stats->hot_live);
-	json_put_number(object, "slots", stats->hot_slots);
-	return object;
-}
-
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
 {
 	struct json_object *object = json_instance(instance);
+	struct json_object *pressure = json_object_new_object();
 	char text[NUMBER_TEXT_MAX];
 
 	time_print(text, instance->info.since_ns, false);
 	json_put_text(object, "since", text);
 	json_put_stats(object, instance, stats);
 	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
-	json_put(object, "pressure", json_pressure(stats));
+	json_put(object, "pressure", pressure);
+	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
+		json_put_number(pressure, pressure_names[i], stats->pressure[i]);
+	if (stats->hot_slots) {
+		json_put_number(pressure, "slots_live", stats->hot_live);
+		json_put_number(pressure, "slots", stats->hot_slots);
+	}
 	return object;
 }
 

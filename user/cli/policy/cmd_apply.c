@@ -59,20 +59,6 @@ static int check_against(struct instance *instance, void *arg)
 	return rc ?: instance_policy_check(instance, &check->policy, &check->file->source);
 }
 
-static int check_alone(const struct target *target, struct check *check)
-{
-	struct policy_context *ctx = &check->ctx;
-	int rc = 0;
-
-	*ctx = context_assumed(target);
-	if (target->device && if_nametoindex(target->device))
-		rc = device_context(target, ctx->by_dest, ctx);
-	rc = rc ?: policy_file_parse(check->file, ctx, &check->policy);
-	return rc ? rc
-		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
-				      &check->policy);
-}
-
 /* Checks against the instance of the device if it can be read, else against the device, else
  * against the defaults. */
 static int check_file(const struct target *target, const struct policy_file *file)
@@ -92,8 +78,15 @@ static int check_file(const struct target *target, const struct policy_file *fil
 		rc = one.hook < 0 ? report_hooks(one.device)
 				  : instance_for_each(&one, check_against, &check);
 	}
-	if (!rc && !check.found)
-		rc = check_alone(target, &check);
+	if (!rc && !check.found) {
+		check.ctx = context_assumed(target);
+		if (target->device && if_nametoindex(target->device))
+			rc = device_context(target, check.ctx.by_dest, &check.ctx);
+		rc = rc ?: policy_file_parse(file, &check.ctx, &check.policy);
+		if (!rc)
+			rc = policy_file_check(file, &check.ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
+					       &check.policy);
+	}
 	if (!rc) {
 		policy_warnings_note(&file->source, &check.policy, &check.ctx);
 		if (check.found || target->device)

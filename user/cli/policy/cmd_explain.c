@@ -166,22 +166,6 @@ static int look(void *arg, const struct rule *rule, bool kept, struct limit_look
 	return 0;
 }
 
-/* More that the kernel knows of the source. */
-static int source_ask(struct ground *ground, struct question *q)
-{
-	bool known = false;
-	int rc = 0;
-
-	if (!(q->probe.stated & RL_MATCH_SRC))
-		return 0;
-	if (ground->instance) {
-		ground->source_ban_ns = instance_source_ban(ground->instance, q->probe.src);
-		rc = instance_source_is_known(ground->instance, q->probe.src, &known);
-	}
-	probe_know_source(&q->probe, known);
-	return rc;
-}
-
 /* ---- the answer */
 
 /* More about a packet over the limit. depends: on these fields that are not stated. */
@@ -406,8 +390,16 @@ static int answer(const struct command *command, struct ground *ground, struct q
 	char packet[RULE_TEXT_MAX + 32];
 	struct explain_source source = {.look = look, .arg = ground};
 	struct explanation e;
-	int rc = source_ask(ground, q);
+	bool known = false;
+	int rc = 0;
 
+	if (q->probe.stated & RL_MATCH_SRC) { /* more that the kernel knows of the source */
+		if (ground->instance) {
+			ground->source_ban_ns = instance_source_ban(ground->instance, q->probe.src);
+			rc = instance_source_is_known(ground->instance, q->probe.src, &known);
+		}
+		probe_know_source(&q->probe, known);
+	}
 	ground->packet = &q->packet;
 	if (!ground->instance || !ground->instance->info.raw_ip)
 		q->packet.bytes += ETH_HLEN;

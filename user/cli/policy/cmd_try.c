@@ -340,11 +340,12 @@ void limiters_gather(struct trials *trials)
 		;
 }
 
-/* An attach that fell back to another mode has begun a trial for each. */
-static void fallen_back_drop(struct trials *trials)
+int limiters_try(struct trials *trials, const char *words)
 {
 	size_t kept = 0;
 
+	limiters_gather(trials);
+	/* An attach that fell back to another mode has begun a trial for each. */
 	for (size_t i = 0; i < trials->count; i++) {
 		struct trial trial = trials->items[i];
 
@@ -354,12 +355,6 @@ static void fallen_back_drop(struct trials *trials)
 			trials->items[kept++] = trial;
 	}
 	trials->count = kept;
-}
-
-int limiters_try(struct trials *trials, const char *words)
-{
-	limiters_gather(trials);
-	fallen_back_drop(trials);
 	if (!trials->count)
 		return fail("%s: the limiter was detached, which ended the trial", words);
 	trials->deadline_ns = clock_ns(CLOCK_BOOTTIME) + trials->duration_ns;

@@ -67,28 +67,13 @@ static int owner_check(const char *verb, const char *path, const char *owner)
 			    : "name another file, or remove this one");
 }
 
-static void saved_print(const struct command *command, const struct instance *instance,
-			const char *path, size_t members)
-{
-	struct json_object *document;
-
-	if (!output_json) {
-		note("%s: saved %zu member%s to %s", instance->device, members,
-		     members == 1 ? "" : "s", path);
-		return;
-	}
-	document = json_instance(instance);
-	json_put_text(document, "file", path);
-	json_put_number(document, "members", members);
-	document_print(command, document);
-}
-
 /* The writers' lock is held while they are read, and not while they are written. */
 static int members_save(const struct command *command, const struct target *target,
 			const char *path)
 {
 	bool is_stdout = !strcmp(path, "-");
 	char owner[OWNER_MAX], *text = NULL;
+	struct json_object *document;
 	struct instance instance;
 	size_t size, count;
 	int rc = instance_open(target, true, &instance);
@@ -106,38 +91,39 @@ static int members_save(const struct command *command, const struct target *targ
 		rc = owner_check("set save", path, owner);
 	if (!rc && !is_stdout)
 		rc = file_save(path, text, size, NULL, NULL, NULL);
-	if (!rc && command && !is_stdout)
-		saved_print(command, &instance, path, count);
 	free(text);
-	return rc;
+	if (rc || !command || is_stdout)
+		return rc;
+	if (!output_json) {
+		note("%s: saved %zu member%s to %s", instance.device, count, count == 1 ? "" : "s",
+		     path);
+		return 0;
+	}
+	document = json_instance(&instance);
+	json_put_text(document, "file", path);
+	json_put_number(document, "members", count);
+	document_print(command, document);
+	return 0;
 }
 
-/* Two that save at once do it one after the other: the later members are the ones that stay. */
-static int file_lock(const char *path)
-{
-	int fd, ret = folders_make(path);
-
-	if (ret)
-		return ret;
-	fd = open(STATE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return fail("%s: %s", STATE_FOLDER, strerror(errno));
-	ret = lock_wait(fd, STATE_FOLDER, LOCK_WAIT_MS);
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret == -ETIMEDOUT ? -1 : fail("%s: %s", STATE_FOLDER, strerror(-ret));
-}
-
+/* To the file by default. Two that save at once do it one after the other: the later members are
+ * the ones that stay. */
 static int default_save(const struct command *command, const struct target *target,
 			const char *path)
 {
-	int rc, lock = file_lock(path);
+	int fd, rc = folders_make(path);
 
-	if (lock < 0)
+	if (rc)
 		return -1;
-	rc = members_save(command, target, path);
-	close(lock);
+	fd = open(STATE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("%s: %s", STATE_FOLDER, strerror(errno));
+	rc = lock_wait(fd, STATE_FOLDER, LOCK_WAIT_MS);
+	if (!rc)
+		rc = members_save(command, target, path);
+	else if (rc != -ETIMEDOUT)
+		fail("%s: %s", STATE_FOLDER, strerror(-rc));
+	close(fd);
 	return rc;
 }
 
@@ -153,9 +139,8 @@ static int save_one(const struct command *command, void *arg)
 	(void)arg;
 	if (command->word_count)
 		return members_save(command, &command->target, command->words[0]);
-	if (path_get(command->verb->name, &command->target, path))
-		return -1;
-	return default_save(command, &command->target, path);
+	return path_get(command->verb->name, &command->target, path)
+		       ?: default_save(command, &command->target, path);
 }
 
 /* Was the file written when the members were as they are now? */
@@ -189,25 +174,6 @@ int set_save_changed(const struct target *target)
 
 /* ---- restoring */
 
-static void restored_print(const struct command *command, const struct instance *instance,
-			   const char *set, const struct member_result *result)
-{
-	struct json_object *document;
-
-	if (!output_json) {
-		note("%s: %s: %zu added, %zu extended, %zu present", instance->device, set,
-		     result->added, result->extended, result->present);
-		return;
-	}
-	document = json_instance(instance);
-	json_put_text(document, "set", set);
-	json_put_number(document, "added", result->added);
-	json_put_number(document, "extended", result->extended);
-	json_put_number(document, "present", result->present);
-	json_put_number(document, "refused", result->refused);
-	document_print(command, document);
-}
-
 static size_t bad_note(const char *path, const struct member_list *list)
 {
 	for (size_t i = 0; i < list->bad_count && i < MEMBER_BAD_MAX; i++)
@@ -220,6 +186,7 @@ static size_t bad_note(const char *path, const struct member_list *list)
 static int members_restore(const struct command *command, const struct member_state *state)
 {
 	struct member_result *results = xcalloc(state->count + 1, sizeof(*results));
+	struct json_object *document;
 	struct instance instance;
 	int rc;
 
@@ -227,8 +194,23 @@ static int members_restore(const struct command *command, const struct member_st
 	if (!rc) {
 		rc = set_state_restore(&instance, state, results);
 		instance_close(&instance);
-		for (size_t i = 0; i < state->count; i++)
-			restored_print(command, &instance, state->sets[i].name, &results[i]);
+		for (size_t i = 0; i < state->count; i++) {
+			const struct member_result *result = &results[i];
+
+			if (!output_json) {
+				note("%s: %s: %zu added, %zu extended, %zu present",
+				     instance.device, state->sets[i].name, result->added,
+				     result->extended, result->present);
+				continue;
+			}
+			document = json_instance(&instance);
+			json_put_text(document, "set", state->sets[i].name);
+			json_put_number(document, "added", result->added);
+			json_put_number(document, "extended", result->extended);
+			json_put_number(document, "present", result->present);
+			json_put_number(document, "refused", result->refused);
+			document_print(command, document);
+		}
 	}
 	free(results);
 	return rc;

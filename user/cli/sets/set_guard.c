@@ -109,24 +109,16 @@ static bool has_to_do(const struct set_change *change)
 	return false;
 }
 
-static int change_pass(struct set_change *change)
+int set_guarded_apply(struct set_change *change)
 {
+	bool asks = guard_wanted(&change->guard) && has_to_do(change);
 	int rc = 0;
 
-	if (!guard_wanted(&change->guard) || !has_to_do(change))
-		return 0;
-	for (size_t i = 0; !rc && i < change->targets.count; i++) {
+	for (size_t i = 0; !rc && asks && i < change->targets.count; i++) {
 		rc = target_pass(change, &change->targets.items[i]);
 		if (rc == GUARD_ASKS)
 			rc = guard_ask(&change->guard);
 	}
-	return rc;
-}
-
-int set_guarded_apply(struct set_change *change)
-{
-	int rc = change_pass(change);
-
 	if (!rc)
 		return set_change_apply(change);
 	for (size_t i = 0; i < change->targets.count; i++)

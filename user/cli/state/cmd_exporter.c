@@ -327,22 +327,6 @@ static void end(int number)
 	ended = 1;
 }
 
-/* Signals are delivered only during the wait, so that every answer is complete. */
-static void signals_prepare(sigset_t *waiting)
-{
-	const struct sigaction action = {.sa_handler = end};
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, waiting);
-	sigdelset(waiting, SIGINT);
-	sigdelset(waiting, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 static void serve(struct exporter *exporter, const sigset_t *waiting)
 {
 	const union MHD_DaemonInfo *info =
@@ -385,7 +369,8 @@ int cmd_exporter(const struct command *command)
 				    .rules = command->choices[OPTION_RULES]};
 	struct addrinfo *address = address_parse(text);
 	struct scrape scrape;
-	sigset_t waiting;
+	const struct sigaction action = {.sa_handler = end};
+	sigset_t signals, waiting;
 	int fd = -1;
 
 	if (!address)
@@ -402,7 +387,15 @@ int cmd_exporter(const struct command *command)
 		close(fd);
 		return -1;
 	}
-	signals_prepare(&waiting);
+	/* Signals are delivered only during the wait, so that every answer is complete. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &waiting);
+	sigdelset(&waiting, SIGINT);
+	sigdelset(&waiting, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 	if (daemon_start(&exporter, fd))
 		return -1;
 	serve(&exporter, &waiting);

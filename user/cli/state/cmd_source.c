@@ -77,15 +77,6 @@ static void note_unlisted(const struct lookup *lookup)
 		     lookup->instance.device);
 }
 
-/* Limits with `share`, of which an address has no state of its own. */
-static bool has_shares(const struct policy *policy)
-{
-	policy_for_each (policy, rule)
-		if (rule->action == RL_ACTION_LIMIT && rule->limit.share[0])
-			return true;
-	return false;
-}
-
 /* ---- show */
 
 static const char *plural(uint64_t n)
@@ -145,6 +136,7 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 	struct report report = {0};
 	struct json_object *entries, *document = NULL;
 	struct share_counts *counts;
+	bool shares = false;
 
 	if (output_json) {
 		document = json_instance(&lookup->instance);
@@ -165,11 +157,12 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 		json_print(document);
 		return;
 	}
+	/* Of a limit with `share`, an address has no state of its own. */
+	policy_for_each (&lookup->policy, rule)
+		shares |= rule->action == RL_ACTION_LIMIT && rule->limit.share[0];
 	if (!lookup->count)
 		note("%s: no state of %s%s", lookup->instance.device, address,
-		     has_unlisted(lookup) || has_shares(&lookup->policy)
-			     ? ""
-			     : ": its limits are unused");
+		     has_unlisted(lookup) || shares ? "" : ": its limits are unused");
 	note_unlisted(lookup);
 }
 
