@@ -92,21 +92,6 @@ static void message_hear(struct many *many, const struct one *one, const char *r
 	heard->text = xstrdup(record + 1);
 }
 
-static void messages_pass(const struct many *many)
-{
-	for (size_t i = 0; i < many->heard_count; i++) {
-		const struct heard *heard = &many->heard[i];
-		const char *text = heard->text;
-
-		if (heard->kind == KIND_ERROR)
-			fail("%s", text);
-		else if (heard->devices > 1)
-			note("%s (%zu devices)", text, heard->devices);
-		else
-			note("%s", text);
-	}
-}
-
 /* ---- attaching */
 
 static int recorded_attach(struct one *one)
@@ -205,7 +190,16 @@ static int all_attach(struct many *many)
 			message_hear(many, &many->items[i], record);
 	}
 	free(record);
-	messages_pass(many);
+	for (size_t i = 0; i < many->heard_count; i++) {
+		const struct heard *heard = &many->heard[i];
+
+		if (heard->kind == KIND_ERROR)
+			fail("%s", heard->text);
+		else if (heard->devices > 1)
+			note("%s (%zu devices)", heard->text, heard->devices);
+		else
+			note("%s", heard->text);
+	}
 	if (rc && !many->keep)
 		attach_undo(many);
 	return rc ? POLICY_REFUSED : 0;

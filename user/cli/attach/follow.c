@@ -77,21 +77,6 @@ static void devices_list(struct follower *f)
 	}
 }
 
-/* Those that are new, or that failed and have tries left. */
-static void choices_take(struct follower *f, struct device_choices *all, struct device_choices *out)
-{
-	for (size_t i = 0; i < all->count; i++) {
-		struct known *known =
-			known_find(f, all->items[i].name, device_index(all->items[i].name));
-
-		if (!known || !known->tries)
-			continue;
-		known->tries--;
-		all->items[out->count++] = all->items[i];
-	}
-	out->items = all->items;
-}
-
 void follow_done(struct follower *f, const struct device_choices *choices)
 {
 	for (size_t i = 0; i < f->count; i++) {
@@ -117,7 +102,17 @@ static void new_attach(struct follower *f)
 	if (!wants || (path && policy_file_read(path, &file)))
 		return;
 	if (!devices_choose(&f->command, f->hooks, &all)) {
-		choices_take(f, &all, &wanted);
+		/* Those that are new, or that failed and have tries left. */
+		wanted.items = all.items;
+		for (size_t i = 0; i < all.count; i++) {
+			const char *name = all.items[i].name;
+			struct known *known = known_find(f, name, device_index(name));
+
+			if (!known || !known->tries)
+				continue;
+			known->tries--;
+			wanted.items[wanted.count++] = all.items[i];
+		}
 		if (wanted.count)
 			devices_attach(&f->command, f->options, &wanted, path ? &file : NULL, true,
 				       NULL);

@@ -58,23 +58,9 @@ static int plan_run(struct plan *plan)
 	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
 }
 
-/* An operator would otherwise find that out from doctor, or too late. */
-static void attached_note(const struct plan *plan)
-{
-	struct instance instance;
-
-	if (instance_open(&plan->target, false, &instance))
-		return;
-	surroundings_note(instance.device, &instance.info, &plan->policy);
-	if (!plan->file)
-		note("%s: no rules yet, so every packet passes: `rlctl rule add` or `rlctl apply` "
-		     "brings some",
-		     instance.device);
-	instance_close(&instance);
-}
-
 static int plan_attach(struct plan *plan)
 {
+	struct instance instance;
 	int rc = plan_run(plan);
 
 	if (rc == ATTACH_FALLS_BACK) {
@@ -88,9 +74,16 @@ static int plan_attach(struct plan *plan)
 	}
 	if (!rc && plan->policy.set_count)
 		sets_load_new(&plan->target);
-	if (!rc)
-		attached_note(plan);
-	return rc;
+	/* An operator would otherwise find that out from doctor, or too late. */
+	if (rc || instance_open(&plan->target, false, &instance))
+		return rc;
+	surroundings_note(instance.device, &instance.info, &plan->policy);
+	if (!plan->file)
+		note("%s: no rules yet, so every packet passes: `rlctl rule add` or `rlctl apply` "
+		     "brings some",
+		     instance.device);
+	instance_close(&instance);
+	return 0;
 }
 
 void plans_detach(const struct plan plans[HOOKS], int end)

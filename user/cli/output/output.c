@@ -91,13 +91,20 @@ void status_clear(void)
 	status_shown = false;
 }
 
-/* Shows the line, or the part around the column (from 0), and a caret below. */
-static void show_caret(const char *line, size_t len, size_t column)
+int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err)
 {
-	size_t first = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;
-	size_t last = len - column > SHOWN_AFTER ? column + SHOWN_AFTER : len;
-	int indent = fprintf(stderr, first ? "  ..." : "  ");
+	size_t column = err->column ? err->column - 1 : 0, first, last;
+	int indent;
 
+	if (place)
+		fail("%s:%" PRIu32 ": %s", place, err->column, err->text);
+	else
+		fail("column %" PRIu32 ": %s", err->column, err->text);
+	/* The line, or the part around the column, and a caret below. */
+	column = column < len ? column : len;
+	first = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;
+	last = len - column > SHOWN_AFTER ? column + SHOWN_AFTER : len;
+	indent = fprintf(stderr, first ? "  ..." : "  ");
 	for (size_t i = first; i < last; i++) {
 		int width = put_escaped(stderr, line[i] == '\t' ? ' ' : line[i]);
 
@@ -105,17 +112,6 @@ static void show_caret(const char *line, size_t len, size_t column)
 			indent += width;
 	}
 	fprintf(stderr, "%s\n%*s^\n", last < len ? "..." : "", indent, "");
-}
-
-int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err)
-{
-	size_t column = err->column ? err->column - 1 : 0;
-
-	if (place)
-		fail("%s:%" PRIu32 ": %s", place, err->column, err->text);
-	else
-		fail("column %" PRIu32 ": %s", err->column, err->text);
-	show_caret(line, len, column < len ? column : len);
 	return -1;
 }
 

@@ -128,42 +128,23 @@ static void put_protocol(struct record *record, const struct rl_sample *sample)
 	put(record, STAYS, "protocol", text(words), " %-5s", words);
 }
 
-static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
-{
-	snprintf(out, MAC_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
-		 mac[4], mac[5]);
-}
-
 /* The Ethernet header, for a packet that is malformed or not IP. */
 static void put_ethernet(struct record *record, const struct rl_sample *sample)
 {
-	char words[16], source[MAC_TEXT_MAX], dest[MAC_TEXT_MAX];
+	char words[MAC_TEXT_MAX];
 
 	if (sample->kept < 14)
 		return;
 	snprintf(words, sizeof(words), "0x%04x", sample->frame[12] << 8 | sample->frame[13]);
-	mac_print(source, sample->frame + 6);
-	mac_print(dest, sample->frame);
 	put(record, STAYS, "ethertype", text(words), " ethertype %s", words);
-	put(record, STAYS, "source_mac", text(source), " %s", source);
-	put(record, STAYS, "destination_mac", text(dest), " -> %s", dest);
-}
+	for (int i = 0; i < 2; i++) {
+		const uint8_t *mac = sample->frame + (i ? 0 : 6);
 
-static void put_rule(struct record *record, const struct rl_sample *sample,
-		     const struct rule_book *book)
-{
-	const struct rule *rule = rule_book_find(book, sample->counter_id);
-	char words[RULE_TEXT_MAX];
-	struct member member;
-
-	if (!rule)
-		return;
-	rule_format(words, rule, &book->ctx);
-	put(record, RULE, "rule", text(words), ", rule %s", words);
-	if (!rule_book_member(book, rule, sample, &member))
-		return;
-	member_print(words, &member);
-	put(record, MEMBER, "member", text(words), ", member %s", words);
+		snprintf(words, sizeof(words), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
+			 mac[2], mac[3], mac[4], mac[5]);
+		put(record, STAYS, i ? "destination_mac" : "source_mac", text(words), "%s%s",
+		    i ? " -> " : " ", words);
+	}
 }
 
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const struct rule_book *book)
@@ -172,8 +153,10 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 	const struct reason_row *reason =
 		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
 	const char *verdict = reason->passes ? "pass" : "drop";
+	const struct rule *rule = rule_book_find(book, sample->counter_id);
 	struct record record = record_begin();
-	char many[NUMBER_TEXT_MAX];
+	char many[NUMBER_TEXT_MAX], words[RULE_TEXT_MAX];
+	struct member member;
 
 	put_time(&record, realtime_ns);
 	put(&record, VERDICT, "verdict", text(verdict), " %s", verdict);
@@ -190,7 +173,14 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 	number_print(many, sampled->stands_for);
 	put(&record, STAYS, "stands_for", json_object_new_uint64(sampled->stands_for),
 	    ", one of %s", many);
-	put_rule(&record, sample, book);
+	if (rule) {
+		rule_format(words, rule, &book->ctx);
+		put(&record, RULE, "rule", text(words), ", rule %s", words);
+	}
+	if (rule && rule_book_member(book, rule, sample, &member)) {
+		member_print(words, &member);
+		put(&record, MEMBER, "member", text(words), ", member %s", words);
+	}
 	record_end(&record);
 }
 

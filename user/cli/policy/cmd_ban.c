@@ -43,23 +43,10 @@ static int ban_put(struct session *session, const struct rule *words)
 	return 0;
 }
 
-static int ban_one(const struct command *command, char *address, char *duration)
-{
-	char *words[] = {address, "deny", "for", duration};
-	struct command one = *command;
-	int rc;
-
-	one.words = words;
-	one.word_count = sizeof(words) / sizeof(words[0]);
-	rc = rule_change(&one, ban_put, false);
-	if (!rc)
-		note("%s is denied; `rlctl unban %s` ends that", address, address);
-	return rc;
-}
-
 int cmd_ban(const struct command *command)
 {
 	int count = command->word_count, addresses = count;
+	struct command one = *command;
 	char *duration = BAN_USUAL;
 	struct rule prefix;
 	uint64_t ns;
@@ -79,8 +66,15 @@ int cmd_ban(const struct command *command)
 		return wrong("ban: missing address: `rlctl ban ADDRESS for %s`", duration);
 	for (int i = 0; !rc && i < addresses; i++)
 		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
-	for (int i = 0; !rc && i < addresses; i++)
-		rc = ban_one(command, command->words[i], duration);
+	for (int i = 0; !rc && i < addresses; i++) {
+		char *address = command->words[i], *words[] = {address, "deny", "for", duration};
+
+		one.words = words;
+		one.word_count = sizeof(words) / sizeof(words[0]);
+		rc = rule_change(&one, ban_put, false);
+		if (!rc)
+			note("%s is denied; `rlctl unban %s` ends that", address, address);
+	}
 	return rc;
 }
 

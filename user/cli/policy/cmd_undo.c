@@ -14,20 +14,6 @@ struct former {
 	struct session current; /* its instance is closed */
 };
 
-static int former_read(const struct command *command, unsigned int number, struct former *out)
-{
-	struct session *current = &out->current;
-	int rc = session_open(command, false, current);
-
-	if (rc)
-		return rc;
-	rc = replaced_read(&current->instance, number, &current->ctx, &out->file, &out->then_ns);
-	rc = rc ?: policy_file_parse_again(&out->file, &current->ctx, &out->policy);
-	rc = rc ?: instance_policy_read(&current->instance, &current->policy);
-	instance_close(&current->instance);
-	return rc;
-}
-
 static void difference_print(const struct command *command, const struct former *former)
 {
 	uint64_t age_ns = clock_ns(CLOCK_BOOTTIME) - former->then_ns;
@@ -44,11 +30,20 @@ static int undo_run(const struct command *command, void *arg)
 {
 	bool checks = option_given(command, OPTION_CHECK), first = checks || !output_json;
 	struct former former = {0};
+	struct session *current = &former.current;
+	struct instance *instance = &current->instance;
 	int rc;
 
 	if (option_given(command, OPTION_TRY) && command->phase != PHASE_ALONE)
 		return wrong("undo: --try takes only one device: name one after the other");
-	rc = former_read(command, *(const unsigned int *)arg, &former);
+	rc = session_open(command, false, current);
+	if (rc)
+		return rc;
+	rc = replaced_read(instance, *(const unsigned int *)arg, &current->ctx, &former.file,
+			   &former.then_ns);
+	rc = rc ?: policy_file_parse_again(&former.file, &current->ctx, &former.policy);
+	rc = rc ?: instance_policy_read(instance, &current->policy);
+	instance_close(instance);
 
 	if (!rc && first && command->phase != PHASE_CHECK)
 		difference_print(command, &former);

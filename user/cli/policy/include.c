@@ -66,17 +66,6 @@ static void piece_begin(struct expansion *e, const char *name, uint32_t line)
 	more[source->count++] = (struct policy_piece){e->line, line, name};
 }
 
-/* Names live as long as the file. */
-static const char *name_keep(struct expansion *e, const char *name)
-{
-	struct policy_file *file = e->file;
-	char **more = xreallocarray(file->names, file->name_count + 1, sizeof(*more));
-
-	file->names = more;
-	more[file->name_count] = xstrdup(name);
-	return more[file->name_count++];
-}
-
 static void folder_of(const char *path, char out[PATH_MAX])
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -146,7 +135,7 @@ static int lines_add(struct expansion *e, const struct reading *in, const char *
 static int file_add(struct expansion *e, struct include *include, int fd, const struct stat *stat)
 {
 	struct reading in = {.outer = include->in, .depth = include->in->depth + 1, .stat = *stat};
-	struct policy_file file = {0};
+	struct policy_file file = {0}, *all = e->file;
 	char folder[PATH_MAX];
 	const char *error;
 	int rc = file_check(e, include, stat);
@@ -156,7 +145,9 @@ static int file_add(struct expansion *e, struct include *include, int fd, const 
 	if (stat->st_mode & S_IWOTH)
 		note("%s: every user may write to this policy: `chmod o-w %s`", include->path,
 		     include->path);
-	in.name = name_keep(e, include->path);
+	/* Names live as long as the file. */
+	all->names = xreallocarray(all->names, all->name_count + 1, sizeof(*all->names));
+	in.name = all->names[all->name_count++] = xstrdup(include->path);
 	e->files++;
 	error = policy_descriptor_load(fd, in.name, &file);
 	if (error)

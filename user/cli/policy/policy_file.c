@@ -102,21 +102,6 @@ int policy_file_read(const char *path, struct policy_file *out)
 	return rc;
 }
 
-/* The line with that number, from 1, and its length without the newline. */
-static const char *line_find(const struct policy_file *file, uint32_t number, size_t *len)
-{
-	const char *end = file->text + file->size, *line = file->text, *newline;
-
-	while ((newline = memchr(line, '\n', end - line)) && --number)
-		line = newline + 1;
-	if (!newline)
-		newline = end;
-	if (newline > line && newline[-1] == '\r')
-		newline--;
-	*len = newline - line;
-	return line;
-}
-
 /* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. The
  * text also names the other line, if there is one, with its file if that is another one. */
 static int report_error(const struct policy_file *file, const struct policy_error *err)
@@ -124,8 +109,7 @@ static int report_error(const struct policy_file *file, const struct policy_erro
 	struct policy_place place = policy_place(&file->source, err->line);
 	struct policy_error named = *err;
 	char *text = NULL;
-	const char *line;
-	size_t len;
+	const char *line = file->text, *end = line + file->size, *newline;
 
 	if (!err->line)
 		return fail("%s: %s", file->name, err->text);
@@ -140,8 +124,14 @@ static int report_error(const struct policy_file *file, const struct policy_erro
 	}
 	if (asprintf(&text, "%s:%" PRIu32, place.name, place.line) < 0)
 		out_of_memory();
-	line = line_find(file, err->line, &len);
-	fail_at(text, line, len, &named);
+	/* The line, without its newline. */
+	for (uint32_t number = err->line; (newline = memchr(line, '\n', end - line)) && --number;)
+		line = newline + 1;
+	if (!newline)
+		newline = end;
+	if (newline > line && newline[-1] == '\r')
+		newline--;
+	fail_at(text, line, newline - line, &named);
 	free(text);
 	return -1;
 }

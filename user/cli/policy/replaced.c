@@ -124,24 +124,12 @@ void replaced_keep(const struct instance *instance, const struct policy *policy,
 
 /* ---- reading */
 
-/* A rule whose time was over before now ends now; what is left of the others is shorter. */
-static void time_pass(struct policy *policy, uint64_t age_ns)
-{
-	size_t kept = 0;
-
-	policy_for_each (policy, rule) {
-		if (rule->for_ns && rule->for_ns <= age_ns)
-			continue;
-		rule->for_ns -= rule->for_ns ? age_ns : 0;
-		policy->rules[kept++] = *rule;
-	}
-	policy->count = kept;
-}
-
 int replaced_read(const struct instance *instance, unsigned int number,
 		  const struct policy_context *ctx, struct policy_file *out, uint64_t *then_ns)
 {
 	struct policy policy = {0};
+	size_t kept = 0;
+	uint64_t age_ns;
 	int rc = file_read(instance, number, out);
 
 	if (rc == -ENOENT && number == 1)
@@ -153,9 +141,18 @@ int replaced_read(const struct instance *instance, unsigned int number,
 	if (rc)
 		return rc;
 	*then_ns = replaced_at(instance, out);
+	age_ns = clock_ns(CLOCK_BOOTTIME) - *then_ns;
 	rc = policy_file_parse(out, ctx, &policy);
 	if (!rc) {
-		time_pass(&policy, clock_ns(CLOCK_BOOTTIME) - *then_ns);
+		/* A rule whose time was over before now ends now; what is left of the others is
+		 * shorter. */
+		policy_for_each (&policy, rule) {
+			if (rule->for_ns && rule->for_ns <= age_ns)
+				continue;
+			rule->for_ns -= rule->for_ns ? age_ns : 0;
+			policy.rules[kept++] = *rule;
+		}
+		policy.count = kept;
 		free(out->text);
 		out->text = policy_text(&policy, ctx, &out->size);
 	} else {

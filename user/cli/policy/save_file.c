@@ -30,11 +30,6 @@ struct place {
 	struct stat stat;
 };
 
-static int report(const struct place *place, int error)
-{
-	return fail("%s: saving failed: %s", place->path, strerror(error));
-}
-
 /* Opens the folder of a path that begins at place->folder. 0 or -errno. */
 static int folder_enter(struct place *place, const char *path)
 {
@@ -140,30 +135,27 @@ static void temporary_name(const struct place *place, const char *suffix, char o
 	snprintf(out, NAME_MAX + 1, ".%.200s.%ld%s", place->name, (long)getpid(), suffix);
 }
 
-/* Is it a name of temporary_name(), of a process that has ended? */
-static bool is_left(const struct place *place, const char *name)
-{
-	char own[NAME_MAX + 1], *end;
-	size_t len = snprintf(own, sizeof(own), ".%.200s.", place->name);
-	long pid;
-
-	if (strncmp(name, own, len) != 0)
-		return false;
-	pid = strtol(name + len, &end, 10);
-	return pid > 0 && end > name + len && (!*end || !strcmp(end, "~")) && kill((pid_t)pid, 0) &&
-	       errno == ESRCH;
-}
-
-/* Removes what processes left that were killed as they wrote this file. */
+/* Removes what processes left that were killed as they wrote this file: names of temporary_name()
+ * with the number of a process that has ended. */
 static void left_remove(const struct place *place)
 {
 	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char own[NAME_MAX + 1], *end;
+	size_t len = snprintf(own, sizeof(own), ".%.200s.", place->name);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		if (is_left(place, entry->d_name))
+	while (dir && (entry = readdir(dir))) {
+		const char *number = entry->d_name + len;
+		long pid;
+
+		if (strncmp(entry->d_name, own, len) != 0)
+			continue;
+		pid = strtol(number, &end, 10);
+		if (pid > 0 && end > number && (!*end || !strcmp(end, "~")) &&
+		    kill((pid_t)pid, 0) && errno == ESRCH)
 			unlinkat(place->folder, entry->d_name, 0);
+	}
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -259,7 +251,7 @@ int file_save(const char *path, const char *text, size_t size,
 	if (!rc) {
 		keep = former.text && backup_wanted(former.text, former.size, arg);
 		ret = file_replace(&place, text, size, keep);
-		rc = ret ? report(&place, -ret) : 0;
+		rc = ret ? fail("%s: saving failed: %s", path, strerror(-ret)) : 0;
 	}
 	if (backup)
 		*backup = keep;
@@ -274,7 +266,7 @@ int file_save_check(const char *path)
 	int rc = place_open(path, &place);
 
 	if (!rc && faccessat(place.folder, ".", W_OK | X_OK, AT_EACCESS))
-		rc = report(&place, errno);
+		rc = fail("%s: saving failed: %s", path, strerror(errno));
 	place_close(&place);
 	return rc;
 }

@@ -117,11 +117,6 @@ static struct word word_next(const char **at, const char *end)
 	return word;
 }
 
-static bool word_is(const struct word *word, const char *text)
-{
-	return word->len == strlen(text) && !memcmp(word->at, text, word->len);
-}
-
 static const char *line_life_parse(const char **at, const char *end, uint64_t *out_ns)
 {
 	struct word word = word_next(at, end);
@@ -129,7 +124,7 @@ static const char *line_life_parse(const char **at, const char *end, uint64_t *o
 
 	if (!word.len)
 		return NULL;
-	if (!word_is(&word, "for"))
+	if (word.len != strlen("for") || memcmp(word.at, "for", word.len) != 0)
 		return "unexpected word after the address: only `for DURATION` may follow";
 	word = word_next(at, end);
 	if (!word.len)

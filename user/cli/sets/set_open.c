@@ -29,33 +29,25 @@ int set_name_check(const char *name)
 
 /* ---- unknown sets */
 
-/* "a, b, c" */
-static void names_print(char out[NAMES_MAX], const struct rl_set sets[RL_SETS_MAX])
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (int i = 0; i < RL_SETS_MAX; i++) {
-		if (!sets[i].name[0])
-			continue;
-		if (used + RL_SET_NAME_MAX + 8 > NAMES_MAX) {
-			snprintf(out + used, NAMES_MAX - used, ", ...");
-			return;
-		}
-		used += snprintf(out + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
-				 sets[i].name);
-	}
-}
-
 static int report_unknown(const char *device, const char *name,
 			  const struct rl_set sets[RL_SETS_MAX])
 {
 	struct hint hint = {.word = name};
-	char names[NAMES_MAX];
+	char names[NAMES_MAX] = "";
+	size_t used = 0;
 
 	for (int i = 0; i < RL_SETS_MAX; i++)
 		hint_offer(&hint, sets[i].name);
-	names_print(names, sets);
+	for (int i = 0; i < RL_SETS_MAX; i++) { /* "a, b, c" */
+		if (!sets[i].name[0])
+			continue;
+		if (used + RL_SET_NAME_MAX + 8 > NAMES_MAX) {
+			snprintf(names + used, NAMES_MAX - used, ", ...");
+			break;
+		}
+		used += snprintf(names + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+				 sets[i].name);
+	}
 	if (hint.best)
 		fail("%s: no set '%s' (did you mean %s?)", device, name, hint.best);
 	else if (names[0])

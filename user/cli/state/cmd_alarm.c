@@ -69,34 +69,26 @@ int cmd_alarm_list(const struct command *command)
 
 #define NAMES_MAX (RL_ALARMS_MAX * (RL_ALARM_NAME_MAX + 2) + 1)
 
-/* "flood, overload": the manual ones. "": there is none. */
-static void names_print(char out[NAMES_MAX], const struct alarms_now *alarms, struct hint *hint)
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		if (!alarms->alarm[i].manual)
-			continue;
-		hint_offer(hint, alarms->alarm[i].name);
-		used += (size_t)snprintf(out + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
-					 alarms->alarm[i].name);
-	}
-}
-
 /* Is there a manual alarm of that name? Reports. */
 static int name_check(const char *device, const struct alarms_now *alarms, const char *name)
 {
 	struct hint hint = {.word = name};
 	const struct alarm_now *found = NULL;
-	char names[NAMES_MAX];
+	char names[NAMES_MAX] = "";
+	size_t used = 0;
 
 	for (uint32_t i = 0; i < alarms->count; i++)
 		if (!strcmp(alarms->alarm[i].name, name))
 			found = &alarms->alarm[i];
 	if (found && found->manual)
 		return 0;
-	names_print(names, alarms, &hint);
+	for (uint32_t i = 0; i < alarms->count; i++) { /* "flood, overload" */
+		if (!alarms->alarm[i].manual)
+			continue;
+		hint_offer(&hint, alarms->alarm[i].name);
+		used += (size_t)snprintf(names + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+					 alarms->alarm[i].name);
+	}
 	if (found)
 		return fail("%s: alarm %s is not manual: measured alarms go on and off by "
 			    "themselves; the manual ones are: %s",

@@ -77,12 +77,6 @@ static int shown_compare(const void *a, const void *b)
 	return memcmp(x->key.addr, y->key.addr, sizeof(x->key.addr)) ?: same_compare(a, b);
 }
 
-static bool bans_source(const struct rule *rule)
-{
-	return rule && rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_BAN &&
-	       rule->limit.ban_source;
-}
-
 /* Is it of that rule, or a ban of a source that the rule may have begun? Such bans are of no rule.
  */
 static bool entry_is_of_rule(const struct list *list, const struct source_entry *entry)
@@ -93,7 +87,8 @@ static bool entry_is_of_rule(const struct list *list, const struct source_entry 
 
 	if (!rule || entry->rule == rule)
 		return true;
-	if (entry->rule || !bans_source(rule))
+	if (entry->rule || rule->action != RL_ACTION_LIMIT || rule->limit.over != RL_OVER_BAN ||
+	    !rule->limit.ban_source)
 		return false;
 	instance_context(&list->instance, &ctx);
 	if (ctx.by_dest || rule->kind != PREFIX_ADDR)

@@ -202,28 +202,12 @@ static int stats_once(const struct target *target, const struct style *style)
 
 /* ---- --watch ---- */
 
-/* Clears the terminal and prints what it has room for: the first line stays in sight. */
-static void screen_print(const char *text, unsigned int rows)
-{
-	const char *end = text;
-	unsigned int lines = 0;
-
-	for (const char *at = text; (at = strchr(at, '\n')); at++)
-		if (++lines + 2 == rows)
-			end = at + 1;
-	fputs("\033[H\033[J", stdout);
-	fwrite(text, 1, lines < rows ? strlen(text) : (size_t)(end - text), stdout);
-	if (lines >= rows)
-		printf("%u more lines: make the terminal higher, or add --sort dropped\n",
-		       lines + 2 - rows);
-}
-
 static void frame_print(const struct readings *now, const struct readings *before,
 			const struct style *style)
 {
 	FILE *terminal = stdout, *memory;
-	unsigned int rows, columns;
-	char *text = NULL;
+	unsigned int rows, columns, lines = 0;
+	char *text = NULL, *end;
 	size_t size;
 
 	if (output_json || !isatty(STDOUT_FILENO)) {
@@ -238,7 +222,16 @@ static void frame_print(const struct readings *now, const struct readings *befor
 	print(now, before, style);
 	stdout = terminal;
 	memory_close(memory);
-	screen_print(text, rows);
+	/* Clears the terminal and prints what it has room for: the first line stays in sight. */
+	end = text;
+	for (char *at = text; (at = strchr(at, '\n')); at++)
+		if (++lines + 2 == rows)
+			end = at + 1;
+	fputs("\033[H\033[J", stdout);
+	fwrite(text, 1, lines < rows ? strlen(text) : (size_t)(end - text), stdout);
+	if (lines >= rows)
+		printf("%u more lines: make the terminal higher, or add --sort dropped\n",
+		       lines + 2 - rows);
 	free(text);
 }
 

@@ -204,58 +204,42 @@ static bool counts_packets_of(const struct rule *rule, const uint8_t addr[16])
 	return rule->kind == PREFIX_ANY || rule->kind == PREFIX_DEVICE;
 }
 
-static void share_line_print(const struct rule *rule, const struct policy_context *ctx,
-			     const struct share_counts *counts, bool known)
-{
-	char words[RULE_TEXT_MAX], room[NUMBER_TEXT_MAX], established[NUMBER_TEXT_MAX];
-	const char *unit = rule->limit.unit == RL_PACKETS ? "" : " bytes";
-
-	rule_format(words, rule, ctx);
-	if (!counts->is_short) {
-		printf("'%s' is not short now\n", words);
-		return;
-	}
-	number_print(room, counts->room[known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER]);
-	number_print(established, counts->room[RL_SHARE_ESTABLISHED]);
-	printf("'%s' is short now: %s have %s%s/s, established packets %s%s/s\n", words,
-	       known ? "known sources" : "strangers", room, unit, established, unit);
-}
-
-static struct json_object *json_source_share(const struct rule *rule,
-					     const struct policy_context *ctx,
-					     const struct share_counts *counts, bool known)
-{
-	struct json_object *object = json_object_new_object();
-	int class = known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
-	char words[RULE_TEXT_MAX];
-
-	rule_format(words, rule, ctx);
-	json_put_text(object, "rule", words);
-	json_put_text(object, "class", share_class_names[class]);
-	json_put_bool(object, "short", counts->is_short);
-	json_put_text(object, "unit", share_unit(rule));
-	if (counts->is_short) {
-		json_put_number(object, "room", counts->room[class]);
-		json_put_number(object, "pace", counts->pace[class]);
-	}
-	return object;
-}
-
 void source_shares_report(const uint8_t addr[16], bool known, const struct policy *policy,
 			  const struct policy_context *ctx, const struct share_counts *counts,
 			  struct json_object *document)
 {
-	struct json_object *shares = document && counts ? json_object_new_array() : NULL;
+	struct json_object *shares = document && counts ? json_object_new_array() : NULL, *object;
+	int class = known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
+	char words[RULE_TEXT_MAX], room[NUMBER_TEXT_MAX], established[NUMBER_TEXT_MAX];
 
 	for (size_t i = 0; counts && i < policy->count; i++) {
 		const struct rule *rule = &policy->rules[i];
+		const struct share_counts *now = &counts[i];
+		const char *unit = rule->limit.unit == RL_PACKETS ? "" : " bytes";
 
-		if (!counts[i].has_classes || !counts_packets_of(rule, addr))
+		if (!now->has_classes || !counts_packets_of(rule, addr))
 			continue;
-		if (shares)
-			json_append(shares, json_source_share(rule, ctx, &counts[i], known));
-		else
-			share_line_print(rule, ctx, &counts[i], known);
+		rule_format(words, rule, ctx);
+		number_print(room, now->room[class]);
+		number_print(established, now->room[RL_SHARE_ESTABLISHED]);
+		if (!shares && !now->is_short)
+			printf("'%s' is not short now\n", words);
+		else if (!shares)
+			printf("'%s' is short now: %s have %s%s/s, established packets %s%s/s\n",
+			       words, known ? "known sources" : "strangers", room, unit,
+			       established, unit);
+		if (!shares)
+			continue;
+		object = json_object_new_object();
+		json_put_text(object, "rule", words);
+		json_put_text(object, "class", share_class_names[class]);
+		json_put_bool(object, "short", now->is_short);
+		json_put_text(object, "unit", share_unit(rule));
+		if (now->is_short) {
+			json_put_number(object, "room", now->room[class]);
+			json_put_number(object, "pace", now->pace[class]);
+		}
+		json_append(shares, object);
 	}
 	if (shares)
 		json_put(document, "shares", shares);

@@ -11,32 +11,22 @@
 #include "kernel/instance/selection.h"
 #include "policy/extra_names.h"
 
-/* Whether the word is new and there is room to remember it. */
-static bool offered_add(struct completion *c, const char *text)
+/* A word once, while there is room to remember it. A device may have any name, and shells print
+ * candidates to the terminal unescaped. */
+void offer(struct completion *c, const char *text, const char *meaning)
 {
 	size_t left = sizeof(c->offered) - c->offered_len;
 	char line[WORD_MAX];
+	const char *end = text;
 	int len = snprintf(line, sizeof(line), "\n%s\n", text);
 
-	if (len >= (int)sizeof(line) || strstr(c->offered, line) || (size_t)len > left)
-		return false;
+	while (*end > ' ' && *end <= '~')
+		end++;
+	if (*end || strncmp(text, c->word, strlen(c->word)) || len >= (int)sizeof(line) ||
+	    strstr(c->offered, line) || (size_t)len > left)
+		return;
 	memcpy(c->offered + c->offered_len - 1, line, len + 1);
 	c->offered_len += len - 1;
-	return true;
-}
-
-/* A device may have any name, and shells print candidates to the terminal unescaped. */
-static bool is_one_word(const char *text)
-{
-	while (*text > ' ' && *text <= '~')
-		text++;
-	return !*text;
-}
-
-void offer(struct completion *c, const char *text, const char *meaning)
-{
-	if (strncmp(text, c->word, strlen(c->word)) || !is_one_word(text) || !offered_add(c, text))
-		return;
 	printf("%.*s%s%s%s\n", c->before_len, c->before, text, meaning ? "\t" : "",
 	       meaning ? meaning : "");
 }
