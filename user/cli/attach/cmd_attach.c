@@ -282,34 +282,20 @@ static int many_apply(const struct command *command, const struct attach_options
 	return rc;
 }
 
-/* On trial, if that is asked for. */
-static int chosen_attach(const struct command *command, const struct attach_options *options,
-			 struct device_choices *choices, const struct policy_file *file, bool keep)
-{
-	struct trials trials = TRIALS_NONE;
-	uint64_t try_ns;
-	int rc = 0;
-
-	try_get(command, &try_ns); /* checked */
-	if (try_ns)
-		rc = limiters_try_begin(&trials, try_ns);
-	rc = rc ?: devices_attach(command, options, choices, file, keep, try_ns ? &trials : NULL);
-	if (!rc && try_ns)
-		rc = limiters_try(&trials, command->target.device);
-	trials_close(&trials);
-	return rc;
-}
-
 /* With a follower if it goes on with the devices that come. */
 static int many_attach(const struct command *command, const struct attach_options *options,
 		       unsigned int hooks, const struct policy_file *file,
 		       struct follower *follower)
 {
+	struct trials trials = TRIALS_NONE;
 	struct device_choices choices;
+	uint64_t try_ns;
+	bool chosen;
 	int rc;
 
 	if (option_given(command, OPTION_POLICY) && !file)
 		return -1;
+	try_get(command, &try_ns); /* checked */
 	rc = devices_choose(command, hooks, &choices);
 	if (!rc && option_given(command, OPTION_OR_APPLY))
 		rc = many_apply(command, options, file, &choices);
@@ -317,12 +303,19 @@ static int many_attach(const struct command *command, const struct attach_option
 		note("%s: %zu of the devices attached already, and left so: `rlctl apply -i` changes "
 		     "their policy",
 		     command->target.device, choices.attached);
-	if (!rc) {
-		if (choices.count)
-			rc = chosen_attach(command, options, &choices, file, follower);
-		if (follower)
-			follow_done(follower, &choices);
+	chosen = !rc;
+	if (chosen && choices.count) {
+		if (try_ns)
+			rc = limiters_try_begin(&trials, try_ns);
+		if (!rc)
+			rc = devices_attach(command, options, &choices, file, follower,
+					    try_ns ? &trials : NULL);
+		if (!rc && try_ns)
+			rc = limiters_try(&trials, command->target.device);
+		trials_close(&trials);
 	}
+	if (chosen && follower)
+		follow_done(follower, &choices);
 	devices_clear(&choices);
 	return rc;
 }

@@ -15,23 +15,11 @@
 /* --by source|dest */
 enum { BY_DEST = 1 };
 
-static int policy_guard(const struct command *command, const struct plan *plan)
-{
-	struct guard guard;
-	int rc;
-
-	guard_start(&guard, option_given(command, OPTION_TRY) || option_given(command, OPTION_YES));
-	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
-			    &plan->policy, NULL);
-	if (rc == GUARD_ASKS)
-		rc = guard_ask(&guard);
-	guard_clear(&guard);
-	return rc;
-}
-
 static int plan_make(const struct command *command, const struct attach_options *options,
 		     enum rl_hook hook, const struct policy_file *file, struct plan *out)
 {
+	struct guard guard;
+	int rc;
 	out->target = command->target;
 	out->target.hook = hook;
 	out->options = *options;
@@ -50,7 +38,13 @@ static int plan_make(const struct command *command, const struct attach_options 
 		     policy_file_check(file, &out->ctx, out->options.prefixes, out->options.rules,
 				       &out->policy)))
 		return POLICY_REFUSED;
-	return policy_guard(command, out);
+	guard_start(&guard, option_given(command, OPTION_TRY) || option_given(command, OPTION_YES));
+	rc = guard_policies(&guard, device_index(out->target.device), &out->ctx, NULL, &out->policy,
+			    NULL);
+	if (rc == GUARD_ASKS)
+		rc = guard_ask(&guard);
+	guard_clear(&guard);
+	return rc;
 }
 
 static int plan_run(struct plan *plan)

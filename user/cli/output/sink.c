@@ -20,16 +20,6 @@ static void line_print(const char *text)
 	funlockfile(stderr);
 }
 
-/* Messages of libbpf and libxdp, which include their newlines. */
-static void lines_print(const char *text)
-{
-	for (; *text; text++)
-		if (*text == '\n' || *text == '\t')
-			putc(*text, stderr);
-		else
-			put_escaped(stderr, *text);
-}
-
 static struct {
 	bool wanted;
 	char **texts;
@@ -56,11 +46,15 @@ static void message_print(enum message_kind kind, const char *text)
 {
 	bool library = kind == MESSAGE_LIBRARY || kind == MESSAGE_LIBRARY_DEBUG;
 
-	if (library && output_verbose > (kind == MESSAGE_LIBRARY_DEBUG))
-		lines_print(text);
-	else if (!library && (kind == MESSAGE_ERROR || !output_quiet) &&
-		 (kind == MESSAGE_ERROR || !printed.wanted || note_is_new(text)))
+	if (!library &&
+	    (kind == MESSAGE_ERROR || (!output_quiet && (!printed.wanted || note_is_new(text)))))
 		line_print(text);
+	/* Those of libbpf and libxdp include their newlines. */
+	for (; library && output_verbose > (kind == MESSAGE_LIBRARY_DEBUG) && *text; text++)
+		if (*text == '\n' || *text == '\t')
+			putc(*text, stderr);
+		else
+			put_escaped(stderr, *text);
 }
 
 static const struct message_sink to_stderr = {.message = message_print, .progress = progress_show};

@@ -137,25 +137,6 @@ static int policy_guard(struct apply *apply)
 	return rc;
 }
 
-static int policy_put_in_force(struct apply *apply)
-{
-	const struct policy_source *source = &apply->file->source;
-	struct policy_try one = {.target = &apply->target,
-				 .instance = &apply->instance,
-				 .next = &apply->policy,
-				 .former = &apply->former};
-
-	if (apply->command->phase == PHASE_CHECK) {
-		int rc = trial_refuse(&apply->instance);
-
-		return rc ?: instance_policy_check(&apply->instance, &apply->policy, source);
-	}
-	if (apply->try_ns)
-		return policies_try(&one, 1, source, apply->try_ns, apply->instance.device);
-	return instance_policy_write(&apply->instance, &apply->policy, true, source,
-				     &apply->former);
-}
-
 /* The time that is left of a rule passes by itself: the same file, applied again, replaces nothing.
  */
 static void difference_find(const struct rule *from, const struct rule *to, void *arg)
@@ -266,12 +247,25 @@ static void apply_end(struct apply *apply)
 static int apply_file(const struct command *command, void *arg)
 {
 	struct apply *apply = arg;
+	const struct policy_source *source = &apply->file->source;
+	struct instance *instance = &apply->instance;
+	struct policy_try one = {.target = &apply->target,
+				 .instance = instance,
+				 .next = &apply->policy,
+				 .former = &apply->former};
+	bool checks = command->phase == PHASE_CHECK;
 	int rc = apply_begin(apply);
 
 	if (rc)
 		return rc;
-	rc = policy_put_in_force(apply);
-	apply->in_force = !rc && command->phase != PHASE_CHECK;
+	if (checks)
+		rc = trial_refuse(instance)
+			     ?: instance_policy_check(instance, &apply->policy, source);
+	else if (apply->try_ns)
+		rc = policies_try(&one, 1, source, apply->try_ns, instance->device);
+	else
+		rc = instance_policy_write(instance, &apply->policy, true, source, &apply->former);
+	apply->in_force = !rc && !checks;
 	apply_end(apply);
 	return rc;
 }

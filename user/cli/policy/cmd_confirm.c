@@ -53,37 +53,28 @@ static int keep(const struct target *target)
 	return rc;
 }
 
-static int found_confirm(const struct target *target, const struct found *found)
-{
-	const char *device = target->device;
-	bool many = device && selection_is_many(device);
-	struct target one = {.bpffs = target->bpffs};
-	int rc = 0;
-
-	if (!found->count && device && !many)
-		return keep(target); /* reports the absence */
-	if (!found->count)
-		return fail("nothing is on trial: nothing to confirm");
-	if (found->count > 1 && !many)
-		return fail("several trials are running%s%s: choose one with %s",
-			    device ? " on " : "", device ? device : "",
-			    device ? "--hook HOOK" : "-i DEV, or -i all for all of them");
-	for (size_t i = 0; i < found->count; i++) {
-		one.device = found->items[i].device;
-		one.hook = found->items[i].hook;
-		rc |= keep(&one);
-	}
-	return rc ? -1 : 0;
-}
-
 int cmd_confirm(const struct command *command)
 {
+	const char *device = command->target.device;
+	bool many = device && selection_is_many(device);
+	struct target one = {.bpffs = command->target.bpffs};
 	struct found found = {0};
 	int rc = instance_for_each(&command->target, visit, &found), kept = 0;
 
 	/* A device that went during the trial takes no other with it. */
-	if (!rc || found.count)
-		kept = found_confirm(&command->target, &found);
+	if (!found.count && !rc)
+		kept = device && !many ? keep(&command->target) /* reports the absence */
+				       : fail("nothing is on trial: nothing to confirm");
+	else if (found.count > 1 && !many)
+		kept = fail("several trials are running%s%s: choose one with %s",
+			    device ? " on " : "", device ? device : "",
+			    device ? "--hook HOOK" : "-i DEV, or -i all for all of them");
+	for (size_t i = 0; i < found.count && (many || found.count == 1); i++) {
+		one.device = found.items[i].device;
+		one.hook = found.items[i].hook;
+		if (keep(&one))
+			kept = -1;
+	}
 	free(found.items);
-	return rc ?: kept;
+	return rc ? rc : kept;
 }

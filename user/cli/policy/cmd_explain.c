@@ -244,20 +244,6 @@ static void why_print(char out[TEXT_MAX], const struct explained *item, bool ban
 	}
 }
 
-static void look_put(struct json_object *object, const struct explained *item)
-{
-	const struct limit_look *l = &item->look;
-
-	json_put_bool(object, "admits", l->admits && !l->banned);
-	json_put_number(object, "remaining", l->remaining);
-	json_put_text(object, "unit", units_name(left_unit(item)));
-	json_put_number(object, "wait_ns", l->wait_ns);
-	if (l->banned)
-		json_put_number(object, "ban_ns", l->ban_ns);
-	if (item->rule->limit.keep_for)
-		json_put_bool(object, "kept", !item->is_other);
-}
-
 static struct json_object *rules_report(const struct explanation *e, const struct ground *ground,
 					const struct probe *probe)
 {
@@ -269,6 +255,7 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 	for (size_t i = 0; i < e->count; i++) {
 		const struct explained *item = &e->rules[i];
 		struct json_object *object = json_object_new_object();
+		const struct limit_look *l = &item->look;
 		/* Its rule is of a set that is known to have one with the address. */
 		bool by_member = item->rule->kind == PREFIX_SET && item->level <= LEVEL_LONGEST;
 
@@ -284,10 +271,18 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		if (item->reached && item->holds != HOLDS_DEPENDS)
 			json_put_bool(object, "holds", item->holds == HOLDS);
 		json_put_text(object, "why", why);
-		if (item->looked)
-			look_put(object, item);
-		else if (item->shared)
+		if (item->looked) {
+			json_put_bool(object, "admits", l->admits && !l->banned);
+			json_put_number(object, "remaining", l->remaining);
+			json_put_text(object, "unit", units_name(left_unit(item)));
+			json_put_number(object, "wait_ns", l->wait_ns);
+			if (l->banned)
+				json_put_number(object, "ban_ns", l->ban_ns);
+			if (item->rule->limit.keep_for)
+				json_put_bool(object, "kept", !item->is_other);
+		} else if (item->shared) {
 			json_put_bool(object, "shared", true);
+		}
 		json_append(rules, object);
 		if (by_member)
 			json_put_text(object, "member", member);

@@ -4,22 +4,6 @@
 #include "cli/attach/named_policy.h"
 #include "cli/cmd.h"
 
-static void list(const struct policy_names *names)
-{
-	struct report report = {0};
-	struct json_object *array;
-
-	for (size_t i = 0; i < names->count; i++) {
-		report_begin(&report, NULL);
-		report_text(&report, "name", "name", names->list[i].name);
-		report_text(&report, "title", "for", names->list[i].title);
-		report_text(&report, "path", NULL, names->list[i].path);
-	}
-	array = report_end(&report);
-	if (array)
-		json_print(array);
-}
-
 static int print(const struct policy_name *name)
 {
 	struct json_object *document;
@@ -45,10 +29,14 @@ static int print(const struct policy_name *name)
 int cmd_policies(const struct command *command)
 {
 	const struct policy_name *name = NULL;
+	struct report report = {0};
+	struct json_object *array;
 	struct policy_names names;
+	bool lists;
 	int rc = 0;
 
 	policy_names_read(&names);
+	lists = names.count && !command->word_count;
 	if (command->word_count)
 		name = policy_names_find(&names, command->words[0]);
 	if (name)
@@ -58,8 +46,15 @@ int cmd_policies(const struct command *command)
 			  "share/rlctl/policies");
 	else if (command->word_count)
 		rc = policy_unknown(command->words[0], "is not the name of a policy", &names);
-	else
-		list(&names);
+	for (size_t i = 0; lists && i < names.count; i++) {
+		report_begin(&report, NULL);
+		report_text(&report, "name", "name", names.list[i].name);
+		report_text(&report, "title", "for", names.list[i].title);
+		report_text(&report, "path", NULL, names.list[i].path);
+	}
+	array = lists ? report_end(&report) : NULL;
+	if (array)
+		json_print(array);
 	policy_names_clear(&names);
 	return rc;
 }

@@ -27,23 +27,6 @@ static bool is_statement(const char *line)
 	       strchr(" \t", line[word]);
 }
 
-/* Has the text lines that are no statements: comments of their own, includes, errors? */
-static bool has_other_lines(const char *text, size_t size)
-{
-	const char *end = text + size;
-
-	for (const char *line = text, *next; line < end; line = next) {
-		const char *newline = memchr(line, '\n', end - line);
-		size_t blank = strspn(line, " \t\r\n");
-
-		next = newline ? newline + 1 : end;
-		line += blank;
-		if (line < next && !is_statement(line))
-			return true;
-	}
-	return false;
-}
-
 static bool holds_all(const struct policy *policy, const struct policy *former)
 {
 	for (size_t i = 0; i < former->set_count; i++) {
@@ -80,8 +63,15 @@ static bool loses_text(const char *text, size_t size, const void *arg)
 	struct policy_errors errors;
 	bool loses;
 
-	if (has_other_lines(text, size))
-		return true;
+	/* Lines that are no statements: comments of their own, includes, errors. */
+	for (const char *line = text, *end = text + size, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', end - line);
+
+		next = newline ? newline + 1 : end;
+		line += strspn(line, " \t\r\n");
+		if (line < next && !is_statement(line))
+			return true;
+	}
 	loses = policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
 		replaced.count || !holds_all(&saving->policy, &former);
 	policy_clear(&replaced);

@@ -83,21 +83,6 @@ static size_t trials_count(const struct trials *trials, enum trial_state state)
 	return count;
 }
 
-/* Those of devices that have vanished end. */
-static void vanished_end(struct trials *trials)
-{
-	char name[IF_NAMESIZE];
-
-	for (size_t i = 0; i < trials->count; i++) {
-		struct trial *trial = &trials->items[i];
-
-		if (outcome(trial) != TRIAL_RUNS || if_indextoname(trial->ifindex, name))
-			continue;
-		trial_end(trial, false);
-		trial->gone = true;
-	}
-}
-
 static void trials_end(struct trials *trials, bool keep)
 {
 	for (size_t i = 0; i < trials->count; i++)
@@ -153,10 +138,19 @@ static void undo(struct trials *trials)
 static const char *supervise(struct trials *trials)
 {
 	while (trials_count(trials, TRIAL_RUNS)) {
+		char name[IF_NAMESIZE];
 		const char *reason;
 		bool keep;
 
-		vanished_end(trials);
+		for (size_t i = 0; i < trials->count;
+		     i++) { /* those of devices that vanished end */
+			struct trial *trial = &trials->items[i];
+
+			if (outcome(trial) != TRIAL_RUNS || if_indextoname(trial->ifindex, name))
+				continue;
+			trial_end(trial, false);
+			trial->gone = true;
+		}
 		status_draw(trials);
 		reason = end_reason(trials, &keep);
 		if (!reason)

@@ -69,29 +69,24 @@ static bool is_slow(const struct verdict *verdict)
 	return verdict->packets_a_day < GUARD_PACKETS * (NS_PER_DAY / NS_PER_SECOND);
 }
 
-/* Limits of first packets leave open sessions alone, unless they ban the source: `syn` counts each
- * new connection of the session's source; `new-source` does not, since the source is known. */
-static void limit_of_first(struct verdict *one)
-{
-	const struct rule *rule = &one->rule;
-
-	if (rule->limit.over != RL_OVER_BAN || match_wants(&rule->match, RL_MATCH_NEW_SOURCE))
-		return;
-	one->danger =
-		rule->limit.ban_source && is_slow(one) ? SESSION_BANNED : SESSION_MAY_BE_BANNED;
-}
-
 /* A rule that decides on packets of the session. */
 static void verdict_add(struct verdict *worst, const struct rule *rule, const struct flow *flow)
 {
 	struct verdict one = {.rule = *rule};
+	bool bans =
+		rule->limit.over == RL_OVER_BAN && !match_wants(&rule->match, RL_MATCH_NEW_SOURCE);
 
 	if (rule->action == RL_ACTION_DENY) {
 		one.danger = SESSION_DENIED;
 	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit, flow)) {
 		one.packets_a_day = packets_a_day(&rule->limit);
-		if (is_of_first(rule, flow))
-			limit_of_first(&one);
+		/* Limits of first packets leave open sessions alone, unless they ban the source:
+		 * `syn` counts each new connection of the session's source; `new-source` does not,
+		 * since the source is known. */
+		if (is_of_first(rule, flow) && bans && rule->limit.ban_source && is_slow(&one))
+			one.danger = SESSION_BANNED;
+		else if (is_of_first(rule, flow))
+			one.danger = bans ? SESSION_MAY_BE_BANNED : SESSION_SAFE;
 		else if (is_slow(&one))
 			one.danger = SESSION_SLOW;
 		else if (rule->limit.over == RL_OVER_BAN)

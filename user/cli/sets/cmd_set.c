@@ -154,33 +154,26 @@ static int targets_show(const struct command *command, const char *name, show_fn
 	return rc;
 }
 
-/* The longest member that holds the whole prefix. */
-static int member_around(struct set_use *use, const struct member *asked, struct member_entry *out)
-{
-	int least = member_is_ipv4(asked) ? 96 : 0, rc = -ENOENT;
-
-	if (asked->len == 128)
-		return member_table_find(&use->session.table, use->set, asked->addr, out);
-	for (int len = asked->len; rc == -ENOENT && len >= least; len--) {
-		struct member wanted = {.len = len};
-
-		prefix_mask(wanted.addr, asked->addr, len);
-		rc = member_table_get(&use->session.table, use->set, &wanted, out);
-	}
-	return rc;
-}
-
 static int test_show(const struct command *command, const struct target *target, bool many,
 		     void *arg)
 {
 	const struct member *asked = arg;
+	int least = member_is_ipv4(asked) ? 96 : 0;
 	struct member_entry found;
 	struct set_use use;
 	int rc = set_use_open(target, command->words[0], false, &use);
 
 	if (rc)
 		return rc;
-	rc = member_around(&use, asked, &found);
+	rc = asked->len == 128 ? member_table_find(&use.session.table, use.set, asked->addr, &found)
+			       : -ENOENT;
+	/* Else the longest member that holds the whole prefix. */
+	for (int len = asked->len; asked->len < 128 && rc == -ENOENT && len >= least; len--) {
+		struct member wanted = {.len = len};
+
+		prefix_mask(wanted.addr, asked->addr, len);
+		rc = member_table_get(&use.session.table, use.set, &wanted, &found);
+	}
 	if (!rc || rc == -ENOENT)
 		set_test_print(command, &use, asked, rc ? NULL : &found, many);
 	else

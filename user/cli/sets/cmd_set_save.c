@@ -19,20 +19,6 @@
 
 /* ---- saving */
 
-static int folders_make(const char *path)
-{
-	char folder[PATH_MAX];
-
-	if (strncmp(path, STATE_FOLDER "/", sizeof(STATE_FOLDER)) != 0)
-		return 0;
-	snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = '\0';
-	if ((mkdir(STATE_FOLDER, 0700) && errno != EEXIST) ||
-	    (mkdir(folder, 0700) && errno != EEXIST))
-		return fail("%s: %s: make this directory, or name a file", folder, strerror(errno));
-	return 0;
-}
-
 /* "saved TIME # TAG of OWNER": what stands after `#`; "" if nothing does. */
 static void head_read(const char *path, char out[SET_TAG_MAX + OWNER_MAX])
 {
@@ -111,10 +97,14 @@ static int members_save(const struct command *command, const struct target *targ
 static int default_save(const struct command *command, const struct target *target,
 			const char *path)
 {
-	int fd, rc = folders_make(path);
+	char folder[PATH_MAX];
+	int fd, rc;
 
-	if (rc)
-		return -1;
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if ((mkdir(STATE_FOLDER, 0700) && errno != EEXIST) ||
+	    (mkdir(folder, 0700) && errno != EEXIST))
+		return fail("%s: %s: make this directory, or name a file", folder, strerror(errno));
 	fd = open(STATE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("%s: %s", STATE_FOLDER, strerror(errno));

@@ -186,28 +186,6 @@ static void members_stream(const struct set_use *use, const struct members *memb
 	puts("]}");
 }
 
-static void members_document(const struct command *command, const struct set_use *use,
-			     const struct members *members, uint64_t now_ns)
-{
-	struct json_object *document = json_set(use), *array = json_object_new_array();
-
-	for (size_t i = 0; i < members->count; i++) {
-		struct json_object *object = json_object_new_object();
-
-		json_put_member(object, &members->entries[i], now_ns);
-		json_append(array, object);
-	}
-	json_put(document, "members", array);
-	document_print(command, document);
-}
-
-static bool is_plain(const char *text)
-{
-	while (*text && *text != '"' && *text != '\\' && *text > ' ' && *text <= '~')
-		text++;
-	return !*text;
-}
-
 static int report_walk(const struct instance *instance, int error)
 {
 	fail("%s: reading the members of its sets failed: %s", instance->device, strerror(-error));
@@ -218,6 +196,8 @@ int set_members_print(const struct command *command, struct set_use *use)
 {
 	uint64_t now_ns = set_clock(&use->instance);
 	struct members members = {0};
+	struct json_object *document, *array;
+	const char *device = use->instance.device;
 	int rc = member_table_walk(&use->session.table, 1ull << use->set, members_take, &members);
 
 	if (rc) {
@@ -226,10 +206,21 @@ int set_members_print(const struct command *command, struct set_use *use)
 	}
 	if (members.count)
 		qsort(members.entries, members.count, sizeof(*members.entries), members_compare);
-	if (output_json && !command->documents && is_plain(use->instance.device)) {
+	while (*device && *device != '"' && *device != '\\' && *device > ' ' && *device <= '~')
+		device++;
+	if (output_json && !command->documents && !*device) { /* JSON has the name as it is */
 		members_stream(use, &members, now_ns);
 	} else if (output_json) {
-		members_document(command, use, &members, now_ns);
+		document = json_set(use);
+		array = json_object_new_array();
+		for (size_t i = 0; i < members.count; i++) {
+			struct json_object *object = json_object_new_object();
+
+			json_put_member(object, &members.entries[i], now_ns);
+			json_append(array, object);
+		}
+		json_put(document, "members", array);
+		document_print(command, document);
 	} else {
 		for (size_t i = 0; i < members.count; i++) {
 			member_text(stdout, &members.entries[i], now_ns);

@@ -112,20 +112,6 @@ static int input_read(struct stream *stream)
 	return batch_apply(stream);
 }
 
-static int stream_run(struct stream *stream)
-{
-	int rc = 0;
-
-	while (!rc && !stream->lines.ended) {
-		enum event event = stream_wait(stream);
-
-		if (event == EVENT_SIGNAL)
-			break;
-		rc = event == EVENT_INPUT ? input_read(stream) : batch_apply(stream);
-	}
-	return set_change_is_over(stream->change) ? rc : batch_apply(stream) ?: rc;
-}
-
 int set_stream_run(struct set_change *change, uint64_t life_ns)
 {
 	struct stream stream = {.change = change};
@@ -135,7 +121,15 @@ int set_stream_run(struct set_change *change, uint64_t life_ns)
 		return rc;
 	stream.lines.life_ns = life_ns;
 	stream.signals = signals_open();
-	rc = stream_run(&stream);
+	while (!rc && !stream.lines.ended) {
+		enum event event = stream_wait(&stream);
+
+		if (event == EVENT_SIGNAL)
+			break;
+		rc = event == EVENT_INPUT ? input_read(&stream) : batch_apply(&stream);
+	}
+	if (!set_change_is_over(change))
+		rc = batch_apply(&stream) ?: rc;
 	change->host_bits = stream.lines.host_bits;
 	progress_over();
 	set_lines_close(&stream.lines);

@@ -112,26 +112,13 @@ static const char *listen_remedy(int error)
 	}
 }
 
-/* Prints the URL that it serves. */
-static void listen_note(int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t size = sizeof(address);
-	char host[NI_MAXHOST], port[NI_MAXSERV];
-
-	if (getsockname(fd, (struct sockaddr *)&address, &size) ||
-	    getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV))
-		return;
-	note(address.ss_family == AF_INET6 ? "serving http://[%s]:%s/metrics"
-					   : "serving http://%s:%s/metrics",
-	     host, port);
-}
-
-/* The socket, or -1; reports. */
+/* The socket, or -1; reports. Prints the URL that it serves. */
 static int listen_open(const char *text, const struct addrinfo *address)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_storage own;
+	socklen_t size = sizeof(own);
+	char host[NI_MAXHOST], port[NI_MAXSERV];
 	int on = 1, off = 0;
 
 	if (fd >= 0) {
@@ -139,7 +126,12 @@ static int listen_open(const char *text, const struct addrinfo *address)
 		if (address->ai_family == AF_INET6) /* [::] includes IPv4 */
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 		if (!bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, SOMAXCONN)) {
-			listen_note(fd);
+			if (!getsockname(fd, (struct sockaddr *)&own, &size) &&
+			    !getnameinfo((struct sockaddr *)&own, size, host, sizeof(host), port,
+					 sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+				note(own.ss_family == AF_INET6 ? "serving http://[%s]:%s/metrics"
+							       : "serving http://%s:%s/metrics",
+				     host, port);
 			return fd;
 		}
 	}

@@ -289,38 +289,31 @@ static int list_print(const struct command *command, const struct list *list, ui
 
 /* ---- */
 
-static int list_read(const struct command *command, struct list *list, uint32_t seconds)
-{
-	struct source_entry *entries = NULL;
-	size_t count = 0;
-	int rc = instance_policy_read(&list->instance, &list->policy);
-
-	rc = rc ?: selector_option(command, &list->instance, &list->policy, &list->rule);
-	list->sampled =
-		!rc && list->limited && limited_is_hot(&list->instance, &list->policy, list->rule);
-	if (list->sampled)
-		rc = limited_sample(&list->instance, &list->policy, list->rule, seconds, &entries,
-				    &count);
-	if (list->sampled && !rc)
-		entries_join(list, entries, count);
-	if (!rc && list->limited)
-		rc = entries_read(list, instance_limited_read);
-	if (!rc && list->banned)
-		rc = entries_read(list, instance_bans_read);
-	return rc;
-}
-
 static int source_list(const struct command *command, void *arg)
 {
 	struct list list = {.banned = !option_given(command, OPTION_LIMITED),
 			    .limited = !option_given(command, OPTION_BANNED)};
 	uint32_t seconds = *(const uint32_t *)arg;
+	struct source_entry *entries = NULL;
+	size_t count = 0;
 	int rc = list.limited ? instance_open_shared(&command->target, &list.instance)
 			      : instance_open(&command->target, false, &list.instance);
 
 	if (rc)
 		return rc;
-	rc = list_read(command, &list, seconds);
+	rc = instance_policy_read(&list.instance, &list.policy);
+	rc = rc ?: selector_option(command, &list.instance, &list.policy, &list.rule);
+	list.sampled =
+		!rc && list.limited && limited_is_hot(&list.instance, &list.policy, list.rule);
+	if (list.sampled)
+		rc = limited_sample(&list.instance, &list.policy, list.rule, seconds, &entries,
+				    &count);
+	if (list.sampled && !rc)
+		entries_join(&list, entries, count);
+	if (!rc && list.limited)
+		rc = entries_read(&list, instance_limited_read);
+	if (!rc && list.banned)
+		rc = entries_read(&list, instance_bans_read);
 	if (!rc) {
 		entries_arrange(&list);
 		rc = list_print(command, &list, seconds);

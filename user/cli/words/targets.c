@@ -103,20 +103,6 @@ static void names_print(FILE *file, const char *words, const struct places *plac
 			i > first ? "" : ": ", places->items[i].device);
 }
 
-/* Which devices are changed and which are not, after the error of one, or after a signal (NULL). */
-static void partial_report(const struct places *places, const char *failed, size_t changed)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *file = memory_open(&text, &size);
-
-	names_print(file, "already changed", places, 0, changed);
-	names_print(file, "unchanged", places, failed ? changed + 1 : changed, places->count);
-	memory_close(file);
-	fail("%s%s%s", failed ? failed : "", failed ? ": failed" : "interrupted", text);
-	free(text);
-}
-
 static int check_all(struct run *run)
 {
 	int rc = 0;
@@ -132,6 +118,10 @@ static int check_all(struct run *run)
 
 static int change_all(struct run *run)
 {
+	const struct places *places = &run->places;
+	char *text = NULL;
+	size_t size;
+	FILE *file;
 	int rc = check_all(run);
 
 	if (rc)
@@ -143,9 +133,16 @@ static int change_all(struct run *run)
 		bool interrupted = signals_held();
 
 		rc = interrupted ? -1 : run_one(run, i, PHASE_CHANGE);
-		if (rc)
-			partial_report(&run->places,
-				       interrupted ? NULL : run->places.items[i].device, i);
+		if (!rc)
+			continue;
+		/* Which devices are changed and which are not. */
+		file = memory_open(&text, &size);
+		names_print(file, "already changed", places, 0, i);
+		names_print(file, "unchanged", places, interrupted ? i : i + 1, places->count);
+		memory_close(file);
+		fail("%s%s%s", interrupted ? "" : places->items[i].device,
+		     interrupted ? "interrupted" : ": failed", text);
+		free(text);
 	}
 	if (run->documents && json_object_array_length(run->documents))
 		json_print(run->documents);
