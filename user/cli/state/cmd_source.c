@@ -157,7 +157,7 @@ static void lookup_report(const struct command *command, const struct lookup *lo
 		json_print(document);
 		return;
 	}
-	/* Of a limit with `share`, an address has no state of its own. */
+	/* An address has no state of its own of a limit with `share`. */
 	policy_for_each (&lookup->policy, rule)
 		shares |= rule->action == RL_ACTION_LIMIT && rule->limit.share[0];
 	if (!lookup->count)
