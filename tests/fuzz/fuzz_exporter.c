@@ -13,7 +13,7 @@
 #include "cli/state/cmd_exporter.c" /* NOLINT(bugprone-suspicious-include): its functions are static */
 #include "fuzz.h"
 #include "kernel/instance/instance.h"
-#include "watch/prometheus.h"
+#include "watch/metrics/prometheus.h"
 
 #define CLOSES     0x80
 #define ANSWER_MAX 65536

@@ -19,7 +19,7 @@
 #include "kernel/policy/policy_write.h"
 #include "order_input.h"
 #include "rlctl.skel.h"
-#include "watch/capture.h"
+#include "watch/capture/capture.h"
 
 #define TICK_NS        (4 * NS_PER_MS)
 #define RANDOM_RUNS    30

@@ -16,9 +16,8 @@
 #include "cli/output/stats_output.h"
 #include "cli/state/stats_since.h"
 #include "cli/top/top.h"
-#include "watch/alarm_changes.h"
-#include "watch/alarm_text.h"
-#include "watch/rule_book.h"
+#include "watch/events/alarms.h"
+#include "watch/traffic/rule_book.h"
 
 #include <cmocka.h>
 

@@ -11,7 +11,7 @@
 #include <linux/if_ether.h>
 #include <pcap/pcap.h>
 
-#include "watch/capture_link.h"
+#include "watch/capture/capture.h"
 
 #define ZEROS "\0\0\0\0\0\0\0\0\0\0\0\0\0"
 

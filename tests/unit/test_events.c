@@ -12,10 +12,8 @@
 #include "base/units.h"
 #include "cli/events/watched.h"
 #include "kernel/state/alarms.h"
-#include "watch/onset.h"
-#include "watch/packet_fields.h"
-#include "watch/quota.h"
-#include "watch/traits.h"
+#include "watch/events/event.h"
+#include "watch/traffic/pattern.h"
 
 #include <cmocka.h> /* after message.h, for it has a macro fail() */
 

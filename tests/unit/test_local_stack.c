@@ -12,8 +12,7 @@
 #include "base/units.h"
 #include "local_scripts.h"
 #include "rows.h"
-#include "watch/local_addresses.h"
-#include "watch/local_stack.h"
+#include "watch/local/local.h"
 
 static const char *const certainties[] = {"known", "guessed", "unseen"};
 

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "policy/policy.h"
 #include "rows.h"
-#include "watch/pattern_bands.h"
+#include "watch/suggest/suggest.h"
 
 struct packet {
 	const char *source;

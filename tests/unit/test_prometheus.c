@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch/prometheus.h" /* before cmocka, which makes a macro of the name fail */
+#include "watch/metrics/prometheus.h" /* before cmocka, which makes a macro of the name fail */
 
 #include <cmocka.h>
 

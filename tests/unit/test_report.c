@@ -17,8 +17,8 @@
 #include "cli/report/page.h"
 #include "cli/report/record.h"
 #include "kernel/instance/instance.h"
-#include "watch/heavy.h"
-#include "watch/timeline.h"
+#include "watch/traffic/heavy.h"
+#include "watch/traffic/timeline.h"
 
 #define START (1780000000 * NS_PER_SECOND)
 

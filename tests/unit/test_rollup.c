@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "rows.h"
-#include "watch/rollup.h"
+#include "watch/traffic/talkers.h"
 
 #define ITEMS_MAX 4096
 

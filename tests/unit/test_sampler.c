@@ -15,8 +15,8 @@
 #include "base/units.h"
 #include "kernel/watch/sampler.h"
 #include "rows.h"
-#include "watch/estimate.h"
-#include "watch/talkers.h"
+#include "watch/traffic/estimate.h"
+#include "watch/traffic/talkers.h"
 
 #include "../random.h"
 

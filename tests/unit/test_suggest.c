@@ -10,9 +10,8 @@
 
 #include "../random.h"
 #include "base/units.h"
-#include "watch/robust.h"
-#include "watch/seen.h"
-#include "watch/suggest_limits.h"
+#include "watch/suggest/suggest.h"
+#include "watch/suggest/seen.h"
 
 #define SECONDS   300u
 #define CLIENTS   40u

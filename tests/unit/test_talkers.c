@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "watch/talkers.h"
+#include "watch/traffic/talkers.h"
 
 static struct talkers talkers;
 

@@ -11,7 +11,7 @@
 
 #include "cli/top/top.h"
 #include "rows.h"
-#include "watch/pattern.h"
+#include "watch/traffic/pattern.h"
 
 static const struct shortened {
 	const char *name, *text;

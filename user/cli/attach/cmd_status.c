@@ -12,7 +12,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/group.h"
 #include "kernel/state/stats.h"
-#include "watch/alarm_text.h"
+#include "watch/events/alarms.h"
 
 static void report_sources(struct report *report, const struct instance *instance,
 			   const struct instance_status *status)

@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 
 #include "cli/cmd.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 struct event_filter {
 	uint64_t since_ns; /* CLOCK_REALTIME; 0: all */

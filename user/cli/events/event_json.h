@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 /* Members that do not apply are left out. The caller frees it. */
 struct json_object *event_json(const struct event *event);

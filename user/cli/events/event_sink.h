@@ -8,7 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/events/event_filter.h"
 #include "kernel/instance/instance.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 /* At most so many bytes has the JSON text of an event, with the NUL. */
 #define EVENT_JSON_MAX 16384

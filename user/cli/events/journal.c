@@ -13,7 +13,7 @@
 
 #include "cli/events/event_sink.h"
 #include "cli/events/journal_place.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 /* ---- files */
 

@@ -12,7 +12,7 @@
 #include <json-c/json.h>
 
 #include "kernel/instance/instance.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 #define JOURNAL_MAX           (256u << 10) /* bytes of a file */
 #define JOURNAL_KEPT_MAX      (8u << 20)   /* where they are kept */

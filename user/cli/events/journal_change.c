@@ -16,7 +16,7 @@
 #include "cli/output/output.h"
 #include "kernel/instance/change.h"
 #include "policy/sets/member.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 static const enum event_kind kinds[] = {
 	[CHANGE_ATTACHED] = EVENT_ATTACH,       [CHANGE_DETACHED] = EVENT_DETACH,

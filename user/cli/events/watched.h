@@ -11,11 +11,8 @@
 #include "kernel/state/known_then.h"
 #include "kernel/watch/watch.h"
 #include "policy/policy.h"
-#include "watch/alarm_changes.h"
-#include "watch/event.h"
-#include "watch/onset.h"
-#include "watch/quota.h"
-#include "watch/traits.h"
+#include "watch/events/alarms.h"
+#include "watch/events/event.h"
 
 #define WATCHED_QUEUE   128          /* events that wait */
 #define WATCHED_DROPS   64           /* rules that drop at a time */

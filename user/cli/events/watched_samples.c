@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/events/watched.h"
 #include "policy/names.h"
-#include "watch/rule_book.h"
+#include "watch/traffic/rule_book.h"
 
 #define SAMPLE_RATE    1000u               /* a second, of what is dropped, and of what passes */
 #define KNOWN_NS_APART (NS_PER_SECOND)     /* between two looks at which sources are known */

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/output/output.h"
-#include "watch/alarm_text.h"
+#include "watch/events/alarms.h"
 
 struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount)
 {

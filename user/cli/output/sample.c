@@ -17,8 +17,8 @@
 #include "kernel/attach/hook_names.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "watch/alarm_text.h"
-#include "watch/rule_book.h"
+#include "watch/events/alarms.h"
+#include "watch/traffic/rule_book.h"
 
 #define MAC_TEXT_MAX 18
 

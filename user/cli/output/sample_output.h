@@ -4,7 +4,7 @@
 
 #include "kernel/state/alarms.h"
 #include "kernel/watch/sampler.h"
-#include "watch/rule_book.h"
+#include "watch/traffic/rule_book.h"
 
 /* Prints one line or one JSON object to stdout. */
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns,

@@ -18,7 +18,7 @@
 #include "kernel/instance/instance.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "watch/alarm_text.h"
+#include "watch/events/alarms.h"
 
 struct json_object *json_instance(const struct instance *instance)
 {

@@ -11,7 +11,7 @@
 #include <json-c/json.h>
 
 #include "base/units.h"
-#include "watch/event.h"
+#include "watch/events/event.h"
 
 #define INCIDENT_PAUSE_NS   (60 * NS_PER_SECOND)
 #define INCIDENT_OPEN_NS    NS_PER_DAY /* without an end, after its last event */

@@ -10,7 +10,7 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "policy/names.h"
-#include "watch/local_packet.h"
+#include "watch/local/local.h"
 
 static int out_of_room(void)
 {

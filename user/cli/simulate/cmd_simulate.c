@@ -25,8 +25,7 @@
 #include "kernel/state/stats.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "watch/capture.h"
-#include "watch/direction.h"
+#include "watch/capture/capture.h"
 
 #define BUFFER_BYTES (1u << 16)
 

@@ -12,9 +12,8 @@
 #include "kernel/simulation.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "watch/capture.h"
-#include "watch/local_addresses.h"
-#include "watch/local_stack.h"
+#include "watch/capture/capture.h"
+#include "watch/local/local.h"
 
 struct json_object;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "watch/capture.h"
+#include "watch/capture/capture.h"
 
 /* As many packets of an Ethernet device as a batch has, and the largest packet. */
 #define DATA_BYTES (1u << 19)

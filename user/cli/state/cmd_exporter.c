@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/privilege.h"
 #include "cli/cmd.h"
-#include "watch/prometheus.h"
+#include "watch/metrics/prometheus.h"
 
 #define LISTEN_DEFAULT "127.0.0.1:9754"
 #define CLIENTS_MAX    32

@@ -11,7 +11,7 @@
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "policy/names.h"
-#include "watch/limited.h"
+#include "watch/traffic/look.h"
 
 #define SECONDS_MAX 60u
 #define DENIED_MAX  1000 /* rows: lists of bans may have millions */

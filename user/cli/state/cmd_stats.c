@@ -16,7 +16,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/selection.h"
 #include "kernel/state/stats.h"
-#include "watch/prometheus.h"
+#include "watch/metrics/prometheus.h"
 
 #define SECONDS_MAX 86400u
 

@@ -5,7 +5,7 @@
 #include "cli/cmd.h"
 #include "cli/policy/denial.h"
 #include "kernel/state/share_counts.h"
-#include "watch/affected.h"
+#include "watch/traffic/look.h"
 
 struct source_answer {
 	bool denied;

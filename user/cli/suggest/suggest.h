@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 #include "cli/cmd.h"
-#include "watch/local_packet.h"
-#include "watch/pattern_bands.h"
-#include "watch/seen.h"
-#include "watch/suggest_limits.h"
+#include "watch/local/local.h"
+#include "watch/suggest/suggest.h"
+#include "watch/suggest/seen.h"
 
 #define SUGGEST_SECONDS_MIN 10u  /* that are watched before limits are suggested */
 #define SUGGEST_PACKETS_MIN 500u /* fewer say nothing of those that follow */

@@ -10,8 +10,7 @@
 #include "cli/progress.h"
 #include "cli/simulate/simulate.h"
 #include "cli/suggest/suggest.h"
-#include "watch/capture.h"
-#include "watch/direction.h"
+#include "watch/capture/capture.h"
 
 /* A machine of which nothing was captured for so long was not captured then. */
 #define PAUSE_NS NS_PER_HOUR

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "policy/policy.h"
-#include "watch/pattern.h"
+#include "watch/traffic/pattern.h"
 
 #define COLUMN_ROW(id, name_, right_) {name_, right_},
 const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};

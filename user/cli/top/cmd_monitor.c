@@ -25,10 +25,9 @@
 #include "kernel/watch/watch.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "watch/alarm_changes.h"
-#include "watch/alarm_text.h"
-#include "watch/capture.h"
-#include "watch/rule_book.h"
+#include "watch/events/alarms.h"
+#include "watch/capture/capture.h"
+#include "watch/traffic/rule_book.h"
 
 #define RATE_USUAL  100u
 #define SECONDS_MAX 86400u

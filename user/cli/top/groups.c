@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "cli/output/output.h"
-#include "watch/rollup.h"
+#include "watch/traffic/talkers.h"
 
 /* A prefix is a name for many sources, more than have rows, and not for half of the Internet. */
 #define SOURCES_LEAST 100

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "watch/estimate.h"
-#include "watch/talkers.h"
+#include "watch/traffic/estimate.h"
+#include "watch/traffic/talkers.h"
 
 /* Per second. */
 struct top_rate {

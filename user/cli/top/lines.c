@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/line.h"
-#include "watch/alarm_text.h"
+#include "watch/events/alarms.h"
 
 static const char *const verdicts[TALKER_VERDICTS] = {"dropped", "passed"};
 

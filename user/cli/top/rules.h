@@ -9,7 +9,7 @@
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
-#include "watch/talkers.h"
+#include "watch/traffic/talkers.h"
 
 /* The counters of a rule that has this counter_id. */
 struct rule_count {

@@ -24,7 +24,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/state/source.h"
 #include "policy/policy.h"
-#include "watch/pattern.h"
+#include "watch/traffic/pattern.h"
 
 #define TURN_NS  NS_PER_SECOND
 #define FIRST_NS (300 * NS_PER_MS)

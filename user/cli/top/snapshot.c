@@ -15,7 +15,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
-#include "watch/talkers.h"
+#include "watch/traffic/talkers.h"
 
 /* ---- text */
 

@@ -23,9 +23,9 @@
 #include "kernel/watch/watch.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "watch/alarm_changes.h"
-#include "watch/rule_book.h"
-#include "watch/talkers.h"
+#include "watch/events/alarms.h"
+#include "watch/traffic/rule_book.h"
+#include "watch/traffic/talkers.h"
 
 #define ALL (((1u << TOP_COLUMN_COUNT) - 1) & ~(BIT(SHARE) | BIT(FROM)))
 

@@ -19,8 +19,8 @@
 #include "kernel/state/source_entry.h"
 #include "kernel/watch/watch.h"
 #include "policy/policy.h"
-#include "watch/rule_book.h"
-#include "watch/talkers.h"
+#include "watch/traffic/rule_book.h"
+#include "watch/traffic/talkers.h"
 
 #define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "watch/events/alarms.h"
+
+void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm)
+{
+	static const char *const names[] = {
+		[RL_PACKETS] = "packets", [RL_BYTES] = "bytes", [RL_BITS] = "bits"};
+	double rate = alarm->unit == RL_BITS ? alarm->rate * 8 : alarm->rate;
+	char number[NUMBER_TEXT_MAX];
+
+	if (alarm->manual) {
+		snprintf(buf, size, "manual");
+		return;
+	}
+	number_print(number, (uint64_t)llround(rate));
+	snprintf(buf, size, "%s %s/s", number, names[alarm->unit]);
+}
+
+void alarm_phase_print(char buf[ALARM_PHASE_MAX], const struct alarm_now *alarm, unsigned int phase)
+{
+	const struct rl_alarm_phase *p = &alarm->phase[phase];
+	char rate[QUANTITY_TEXT_MAX], time[QUANTITY_TEXT_MAX];
+
+	rate_print(rate, sizeof(rate), p->amount, p->period_ns, alarm->unit);
+	duration_print(time, sizeof(time), p->for_ns);
+	snprintf(buf, ALARM_PHASE_MAX, "%s for %s", rate, time);
+}
+
+static void age_print(char age[NUMBER_TEXT_MAX], const struct alarm_now *alarm,
+		      const struct clock_pair *at)
+{
+	bool past = at->monotonic_ns > alarm->since_ns;
+
+	wait_print(age, past ? at->monotonic_ns - alarm->since_ns : 0);
+}
+
+void alarm_since_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	char time[NUMBER_TEXT_MAX], age[NUMBER_TEXT_MAX];
+
+	if (!alarm->since_ns) {
+		snprintf(buf, size, "-");
+		return;
+	}
+	time_print(time, clock_realtime(at, alarm->since_ns), true);
+	age_print(age, alarm, at);
+	snprintf(buf, size, "%s (%s)", time, age);
+}
+
+void alarm_end_print(char buf[NUMBER_TEXT_MAX + 4], const struct alarm_now *alarm,
+		     const struct clock_pair *at)
+{
+	uint64_t now_ns = at->monotonic_ns;
+	char left[NUMBER_TEXT_MAX];
+
+	wait_print(left, alarm->ends_ns > now_ns ? alarm->ends_ns - now_ns : 0);
+	snprintf(buf, NUMBER_TEXT_MAX + 4, "in %s", left);
+}
+
+/* Its next change, with a comma in front. */
+static void next_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	char phase[ALARM_PHASE_MAX], end[NUMBER_TEXT_MAX + 4];
+
+	if (!alarm->manual) {
+		alarm_phase_print(phase, alarm, alarm->on);
+		snprintf(buf, size, ", %s %s", alarm->on ? "off under" : "on over", phase);
+		return;
+	}
+	alarm_end_print(end, alarm, at);
+	snprintf(buf, size, "%s%s", alarm->ends_ns ? ", off " : "", alarm->ends_ns ? end : "");
+}
+
+int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
+		     const struct clock_pair *at)
+{
+	char rate[NUMBER_TEXT_MAX + 16], since[2 * NUMBER_TEXT_MAX + 8];
+	char next[ALARM_PHASE_MAX + 16];
+
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	alarm_since_print(since, sizeof(since), alarm, at);
+	next_print(next, sizeof(next), alarm, at);
+	return snprintf(buf, size, "%s %s%s%s, %s%s", alarm->name, alarm->on ? "on" : "off",
+			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate, next);
+}
+
+/* The age says of which day the time is. */
+static size_t on_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	time_t seconds = (time_t)(clock_realtime(at, alarm->since_ns) / NS_PER_SECOND);
+	char rate[NUMBER_TEXT_MAX + 16], age[NUMBER_TEXT_MAX], time[16];
+	struct tm tm;
+	int len;
+
+	localtime_r(&seconds, &tm);
+	strftime(time, sizeof(time), "%T", &tm);
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	age_print(age, alarm, at);
+	len = snprintf(buf, size, "%s since %s (%s), %s", alarm->name, time, age, rate);
+	return (size_t)len < size ? (size_t)len : size - 1;
+}
+
+bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
+		     const struct clock_pair *at)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		if (!alarms->alarm[i].on || used + 16 > size)
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s",
+					 used ? "; " : "alarms on: ");
+		used += on_print(buf + used, size - used, &alarms->alarm[i], at);
+	}
+	return used;
+}
+
+/* Which alarms went on or off between two readings: by their names, their numbers of changes and
+ * their states. */
+
+static const struct alarm_now *alarm_find(const struct alarms_now *alarms, const char *name)
+{
+	for (uint32_t i = 0; i < alarms->count; i++)
+		if (!strcmp(alarms->alarm[i].name, name))
+			return &alarms->alarm[i];
+	return NULL;
+}
+
+/* The count begins anew with another alarm of that name, which is off at first. */
+static bool has_changed(const struct alarm_now *before, const struct alarm_now *now)
+{
+	if (!before)
+		return now->changes;
+	return before->on != now->on || (now->changes && before->changes != now->changes);
+}
+
+/* Those that were on and are not in the policy any more. */
+static void gone_tell(const struct alarms_now *before, const struct alarms_now *now,
+		      alarm_change_fn tell, void *arg)
+{
+	for (uint32_t i = 0; i < before->count; i++) {
+		struct alarm_now off = before->alarm[i];
+
+		if (!off.on || alarm_find(now, off.name))
+			continue;
+		off.on = false;
+		off.since_ns = 0;
+		off.rate = 0;
+		tell(&off, arg);
+	}
+}
+
+void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
+			alarm_change_fn tell, void *arg)
+{
+	if (changes->read)
+		gone_tell(&changes->before, now, tell, arg);
+	for (uint32_t i = 0; changes->read && i < now->count; i++)
+		if (has_changed(alarm_find(&changes->before, now->alarm[i].name), &now->alarm[i]))
+			tell(&now->alarm[i], arg);
+	changes->before = *now;
+	changes->read = true;
+}
+
+bool alarms_same_places(const struct alarms_now *a, const struct alarms_now *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++)
+		same = !strcmp(a->alarm[i].name, b->alarm[i].name);
+	return same;
+}
+
+bool alarms_are_unknown(int error)
+{
+	return error == -EAGAIN || error == -ENOENT || error == -ESTALE;
+}
