@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples in Prometheus' text format. */
+#include "watch/metrics/metric.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,17 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/state/alarms.h"
-#include "kernel/state/stats.h"
-#include "watch/metrics/metric.h"
-
-uint64_t number_at(const void *object, size_t offset)
-{
-	uint64_t number;
-
-	memcpy(&number, (const char *)object + offset, sizeof(number));
-	return number;
-}
 
 /* Only these two of the characters that the format escapes remain. */
 void label_print(FILE *file, const char *name, const char *text)
@@ -33,7 +23,14 @@ void label_print(FILE *file, const char *name, const char *text)
 	putc('"', file);
 }
 
-void sample_begin(struct page *page, const struct scraped *scraped)
+void sample_label(struct page *page, const char *name, const char *text)
+{
+	putc(',', page->file);
+	label_print(page->file, name, text);
+}
+
+void sample_begin(struct page *page, const struct scraped *scraped, const char *name,
+		  const char *text)
 {
 	const struct metric *metric = page->metric;
 
@@ -43,14 +40,9 @@ void sample_begin(struct page *page, const struct scraped *scraped)
 	page->headed = true;
 	fprintf(page->file, "%s{", metric->name);
 	label_print(page->file, "device", scraped->instance.device);
-	putc(',', page->file);
-	label_print(page->file, "hook", hook_name(scraped->instance.info.hook));
-}
-
-void sample_label(struct page *page, const char *name, const char *text)
-{
-	putc(',', page->file);
-	label_print(page->file, name, text);
+	sample_label(page, "hook", hook_name(scraped->instance.info.hook));
+	if (name)
+		sample_label(page, name, text);
 }
 
 void sample_end(struct page *page, uint64_t number)
@@ -58,15 +50,24 @@ void sample_end(struct page *page, uint64_t number)
 	fprintf(page->file, "} %" PRIu64 "\n", number);
 }
 
+void sample_end_field(struct page *page, const void *object)
+{
+	const char *at = (const char *)object + page->metric->field;
+	uint64_t number;
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	if (page->metric->size == sizeof(word))
+		number = word;
+	else
+		memcpy(&number, at, sizeof(number));
+	sample_end(page, number);
+}
+
 void sample_end_seconds(struct page *page, uint64_t ns)
 {
 	fputs("} ", page->file);
 	seconds_print(page->file, ns);
-}
-
-void sample_end_rate(struct page *page, double rate)
-{
-	fprintf(page->file, "} %.3f\n", rate);
 }
 
 void seconds_print(FILE *file, uint64_t ns)
@@ -76,33 +77,25 @@ void seconds_print(FILE *file, uint64_t ns)
 	fprintf(file, "%" PRIu64 ".%09" PRIu64 "\n", ns / second, ns % second);
 }
 
-/* Samples of metrics by alarm. */
+/* ---- alarms */
 
-static void alarm_begin(struct page *page, const struct scraped *scraped,
-			const struct alarm_now *alarm)
+static const struct alarm_now *alarm_begin(struct page *page, const struct scraped *scraped,
+					   size_t i)
 {
-	sample_begin(page, scraped);
-	sample_label(page, "alarm", alarm->name);
+	const struct alarm_now *alarm = &scraped->stats.alarms.alarm[i];
+
+	sample_begin(page, scraped, "alarm", alarm->name);
+	return alarm;
 }
 
-void alarm_on_samples(struct page *page, const struct scraped *scraped)
+void alarm_on_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct alarms_now *alarms = &scraped->stats.alarms;
-
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		alarm_begin(page, scraped, &alarms->alarm[i]);
-		sample_end(page, alarms->alarm[i].on);
-	}
+	sample_end(page, alarm_begin(page, scraped, i)->on);
 }
 
-void alarm_change_samples(struct page *page, const struct scraped *scraped)
+void alarm_changes_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct alarms_now *alarms = &scraped->stats.alarms;
-
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		alarm_begin(page, scraped, &alarms->alarm[i]);
-		sample_end(page, alarms->alarm[i].changes);
-	}
+	sample_end(page, alarm_begin(page, scraped, i)->changes);
 }
 
 static bool is_of_unit(const struct page *page, const struct alarm_now *alarm)
@@ -110,77 +103,53 @@ static bool is_of_unit(const struct page *page, const struct alarm_now *alarm)
 	return !alarm->manual && (alarm->unit == RL_PACKETS) == (page->metric->field == RL_PACKETS);
 }
 
-void alarm_counted_samples(struct page *page, const struct scraped *scraped)
+void alarm_counted_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct alarms_now *alarms = &scraped->stats.alarms;
+	if (is_of_unit(page, &scraped->stats.alarms.alarm[i]))
+		sample_end(page, alarm_begin(page, scraped, i)->counted);
+}
 
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		if (!is_of_unit(page, &alarms->alarm[i]))
-			continue;
-		alarm_begin(page, scraped, &alarms->alarm[i]);
-		sample_end(page, alarms->alarm[i].counted);
+void alarm_rate_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	if (is_of_unit(page, &scraped->stats.alarms.alarm[i]))
+		fprintf(page->file, "} %.3f\n", alarm_begin(page, scraped, i)->rate);
+}
+
+/* ---- sets */
+
+static void set_begin(struct page *page, const struct scraped *scraped, size_t i)
+{
+	sample_begin(page, scraped, "set", scraped->stats.policy.sets[i].name);
+}
+
+void set_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	set_begin(page, scraped, i);
+	sample_end_field(page, &scraped->stats.sets[i]);
+}
+
+void set_members_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		set_begin(page, scraped, i);
+		sample_label(page, "family", ipv6 ? "ipv6" : "ipv4");
+		sample_end(page, scraped->stats.sets[i].set.members[ipv6]);
 	}
 }
 
-void alarm_rate_samples(struct page *page, const struct scraped *scraped)
+void set_capacity_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct alarms_now *alarms = &scraped->stats.alarms;
-
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		if (!is_of_unit(page, &alarms->alarm[i]))
-			continue;
-		alarm_begin(page, scraped, &alarms->alarm[i]);
-		sample_end_rate(page, alarms->alarm[i].rate);
-	}
+	set_begin(page, scraped, i);
+	sample_end(page, scraped->stats.policy.sets[i].max);
 }
 
-/* Samples of metrics by set. */
-
-void set_samples(struct page *page, const struct scraped *scraped)
+void set_time_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct instance_stats *stats = &scraped->stats;
+	uint64_t ns;
 
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		sample_end(page, number_at(&stats->sets[i], page->metric->field));
-	}
-}
-
-void set_member_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < 2 * stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i / 2].name);
-		sample_label(page, "family", i % 2 ? "ipv6" : "ipv4");
-		sample_end(page, stats->sets[i / 2].set.members[i % 2]);
-	}
-}
-
-void set_capacity_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		sample_end(page, stats->policy.sets[i].max);
-	}
-}
-
-void set_time_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		uint64_t ns = number_at(&stats->sets[i], page->metric->field);
-
-		if (!ns)
-			continue;
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		sample_end_seconds(page, ns);
-	}
+	memcpy(&ns, (const char *)&scraped->stats.sets[i] + page->metric->field, sizeof(ns));
+	if (!ns)
+		return;
+	set_begin(page, scraped, i);
+	sample_end_seconds(page, ns);
 }

@@ -40,41 +40,52 @@ struct page {
 	bool headed;
 };
 
-struct metric {
-	const char *name, *type, *help;
-	void (*print)(struct page *page, const struct scraped *scraped);
-	size_t field; /* offset of the number in the object that `print` reads */
+/* What a metric has samples of. Of rules, limits come first; bans are of limits, and of everything:
+ * i is then the number of rules. */
+enum metric_of {
+	OF_INSTANCE,
+	OF_REASONS,
+	OF_SETS,
+	OF_ALARMS,
+	OF_RULES,
+	OF_LIMITS,
+	OF_BANS,
 };
 
-uint64_t number_at(const void *object, size_t offset);
+struct metric {
+	const char *name, *type, *help;
+	enum metric_of of;
+	/* The samples of the i-th of them. */
+	void (*print)(struct page *page, const struct scraped *scraped, size_t i);
+	size_t field, size; /* of the number in the object that `print` reads: offset and bytes */
+};
 
 /* NAME="TEXT" in printable ASCII, escaped as the format asks. */
 void label_print(FILE *file, const char *name, const char *text);
-
-/* A sample: its labels device and hook, further ones, and its value. */
-void sample_begin(struct page *page, const struct scraped *scraped);
-void sample_label(struct page *page, const char *name, const char *text);
-void sample_end(struct page *page, uint64_t number);
-void sample_end_seconds(struct page *page, uint64_t ns);
-void sample_end_rate(struct page *page, double rate); /* with three digits behind the point */
-
 /* "SECONDS.NANOSECONDS\n" */
 void seconds_print(FILE *file, uint64_t ns);
 
-/* Samples of metrics by alarm: none where a policy has no alarm, at most RL_ALARMS_MAX of each
- * metric for an instance. */
+/* A sample: its labels device and hook, this one unless it is NULL, further ones, and its value. */
+void sample_begin(struct page *page, const struct scraped *scraped, const char *name,
+		  const char *text);
+void sample_label(struct page *page, const char *name, const char *text);
+void sample_end(struct page *page, uint64_t number);
+void sample_end_field(struct page *page, const void *object);
+void sample_end_seconds(struct page *page, uint64_t ns);
 
-void alarm_on_samples(struct page *page, const struct scraped *scraped);
-void alarm_change_samples(struct page *page, const struct scraped *scraped);
+/* ---- of the i-th alarm */
+
+void alarm_on_sample(struct page *page, const struct scraped *scraped, size_t i);
+void alarm_changes_sample(struct page *page, const struct scraped *scraped, size_t i);
 /* The metric's field is an enum rl_unit: of alarms in packets, or of the others, in bytes. */
-void alarm_counted_samples(struct page *page, const struct scraped *scraped);
-void alarm_rate_samples(struct page *page, const struct scraped *scraped);
+void alarm_counted_sample(struct page *page, const struct scraped *scraped, size_t i);
+void alarm_rate_sample(struct page *page, const struct scraped *scraped, size_t i);
 
-/* ---- samples of metrics by set */
+/* ---- of the i-th set */
 
-/* The number in the set_stats of each set. */
-void set_samples(struct page *page, const struct scraped *scraped);
-void set_member_samples(struct page *page, const struct scraped *scraped);
-void set_capacity_samples(struct page *page, const struct scraped *scraped);
-/* Times of sets whose file has been loaded, or has failed to be. */
-void set_time_samples(struct page *page, const struct scraped *scraped);
+/* The number in its set_stats. */
+void set_sample(struct page *page, const struct scraped *scraped, size_t i);
+void set_members_sample(struct page *page, const struct scraped *scraped, size_t i);
+void set_capacity_sample(struct page *page, const struct scraped *scraped, size_t i);
+/* None of a set whose file has not been loaded, or has not failed to be. */
+void set_time_sample(struct page *page, const struct scraped *scraped, size_t i);
