@@ -28,24 +28,14 @@ static const char *const native_drivers[] = {
 	"thunder-nicvf", "tsnep",     "tun",  "veth",      "virtio_net", "vmxnet3",
 };
 
-static const char *driver_of(const struct device_facts *facts)
-{
-	return *facts->driver ? facts->driver : "the unnamed driver";
-}
-
-static bool driver_likely(const struct device_facts *facts)
-{
-	for (size_t i = 0; i < sizeof(native_drivers) / sizeof(native_drivers[0]); i++)
-		if (!strcmp(facts->driver, native_drivers[i]))
-			return true;
-	return false;
-}
-
 static bool native_possible(const struct device_facts *facts)
 {
-	if (facts->link != LINK_ETHERNET)
-		return false;
-	return facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : driver_likely(facts);
+	bool likely = false;
+
+	for (size_t i = 0; i < sizeof(native_drivers) / sizeof(native_drivers[0]); i++)
+		likely |= !strcmp(facts->driver, native_drivers[i]);
+	return facts->link == LINK_ETHERNET &&
+	       (facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : likely);
 }
 
 /* The mode of our program, or the one that attach would choose. */
@@ -58,80 +48,66 @@ static enum rl_mode mode_of(const struct doctor *doctor)
 
 void check_link(struct doctor *doctor)
 {
-	char remedy[REMEDY_MAX];
-
-	snprintf(remedy, sizeof(remedy), "ip link set dev %s up", doctor->facts->name);
-	doctor_finds(doctor, doctor->facts->up ? HEALTH_OK : HEALTH_WARN,
-		     doctor->facts->up ? NULL : remedy, doctor->facts->up ? "up" : "down");
+	if (doctor->facts->up)
+		doctor_ok(doctor, "up");
+	else
+		doctor_warn(doctor, remedy(doctor, "ip link set dev %s up", doctor->facts->name),
+			    "down");
 }
 
 /* ---- XDP */
 
 /* A veth supports it only with at least as many receive queues as its peer has transmit queues. */
-static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX])
+static const char *native_remedy(struct doctor *doctor)
 {
-	if (!strcmp(facts->driver, "veth"))
-		snprintf(out, REMEDY_MAX,
-			 "ethtool -L %s rx N, where N is the peer's number of transmit queues",
-			 facts->name);
-	else
-		snprintf(out, REMEDY_MAX,
-			 "use another device, or `rlctl attach %s`, which uses mode tc",
-			 facts->name);
+	const struct device_facts *facts = doctor->facts;
+
+	return remedy(
+		doctor,
+		strcmp(facts->driver, "veth") != 0
+			? "use another device, or `rlctl attach %s`, which uses mode tc"
+			: "ethtool -L %s rx N, where N is the peer's number of transmit queues",
+		facts->name);
 }
 
 /* Tunnels: rlctl parses packets without an Ethernet header at tc only. */
-static void check_no_ethernet(struct doctor *doctor)
-{
-	if (link_has_ip(doctor->facts->link))
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "not available without an Ethernet header: attach uses mode tc");
-	else
-		doctor_finds(
-			doctor, HEALTH_WARN, "use another device",
-			"packets begin with neither Ethernet nor IP: attach refuses the device");
-}
-
 void check_native(struct doctor *doctor)
 {
 	const struct device_facts *facts = doctor->facts;
-	char remedy[REMEDY_MAX];
+	const char *driver = *facts->driver ? facts->driver : "the unnamed driver";
 
-	native_remedy(facts, remedy);
-	if (facts->link != LINK_ETHERNET)
-		check_no_ethernet(doctor);
+	/* Tunnels: rlctl parses packets without an Ethernet header at tc only. */
+	if (link_has_ip(facts->link))
+		doctor_ok(doctor, "not available without an Ethernet header: attach uses mode tc");
+	else if (facts->link != LINK_ETHERNET)
+		doctor_warn(
+			doctor, "use another device",
+			"packets begin with neither Ethernet nor IP: attach refuses the device");
 	else if (facts->xdp_known && native_possible(facts))
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s supports native XDP%s", driver_of(facts),
-			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", multi-buffer included"
-								     : "");
+		doctor_ok(doctor, "%s supports native XDP%s", driver,
+			  facts->xdp_features & XDP_FEATURE_RX_SG ? ", multi-buffer included" : "");
 	else if (facts->xdp_known)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%s does not support native XDP in its current setup",
-			     driver_of(facts));
+		doctor_warn(doctor, native_remedy(doctor),
+			    "%s does not support native XDP in its current setup", driver);
 	else if (native_possible(facts))
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "%s probably supports native XDP; this kernel does not report it",
-			     driver_of(facts));
+		doctor_ok(doctor, "%s probably supports native XDP; this kernel does not report it",
+			  driver);
 	else
-		doctor_finds(
-			doctor, HEALTH_WARN, remedy,
-			"%s is not known to support native XDP; this kernel does not report it",
-			driver_of(facts));
+		doctor_warn(doctor, native_remedy(doctor),
+			    "%s is not known to support native XDP; this kernel does not report it",
+			    driver);
 }
 
 static void report_ours(struct doctor *doctor, const struct device_xdp_program *program)
 {
-	char remedy[REMEDY_MAX];
-
-	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (program->id == doctor->status.program_id)
-		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
-			     doctor->programs.dispatcher
-				     ? ", after libxdp's dispatcher"
-				     : ", alone, without libxdp's dispatcher: " XDP_ALONE_TEXT);
+		doctor_ok(doctor, "ours (%u)%s", program->id,
+			  doctor->programs.dispatcher
+				  ? ", after libxdp's dispatcher"
+				  : ", alone, without libxdp's dispatcher: " XDP_ALONE_TEXT);
 	else
-		doctor_finds(
-			doctor, HEALTH_WARN, remedy,
+		doctor_warn(
+			doctor, remedy_replace(doctor),
 			"ours a second time (%u), left by an interrupted --replace: packets are "
 			"charged twice",
 			program->id);
@@ -140,26 +116,25 @@ static void report_ours(struct doctor *doctor, const struct device_xdp_program *
 static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
 {
 	const char *device = doctor->facts->name;
-	char remedy[REMEDY_MAX], pins[INSTANCE_PATH_MAX];
+	char pins[INSTANCE_PATH_MAX];
 
-	snprintf(remedy, sizeof(remedy),
-		 "bpftool net show dev %s identifies it; ip link set dev %s xdp off removes it",
-		 device, device);
 	if (doctor->instance && instance_runs(doctor->instance, program->id))
 		report_ours(doctor, program);
 	else if (program_pins_find(doctor->target->bpffs, program->id, pins))
-		doctor_finds(doctor, HEALTH_FAIL,
-			     "move the device back to change its policy or to detach it",
-			     "%s (%u) is rlctl's, attached in another network namespace (%s): "
-			     "attach is refused",
-			     program->name, program->id, pins);
+		doctor_fail(doctor, "move the device back to change its policy or to detach it",
+			    "%s (%u) is rlctl's, attached in another network namespace (%s): "
+			    "attach is refused",
+			    program->name, program->id, pins);
 	else if (doctor->programs.dispatcher)
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "%s (%u), attached through libxdp: ours can run beside it",
-			     program->name, program->id);
+		doctor_ok(doctor, "%s (%u), attached through libxdp: ours can run beside it",
+			  program->name, program->id);
 	else
-		doctor_finds(
-			doctor, HEALTH_FAIL, remedy,
+		doctor_fail(
+			doctor,
+			remedy(doctor,
+			       "bpftool net show dev %s identifies it; ip link set dev %s xdp off "
+			       "removes it",
+			       device, device),
 			"%s (%u) was attached by another tool without libxdp: attach is refused",
 			program->name, program->id);
 }
@@ -169,41 +144,43 @@ void check_programs(struct doctor *doctor)
 	const struct device_programs *programs = &doctor->programs;
 
 	if (doctor->programs_error) {
-		doctor_finds(doctor, HEALTH_WARN,
-			     doctor->privileged ? "bpftool net show" : "sudo rlctl doctor",
-			     "unknown: %s", strerror(-doctor->programs_error));
+		doctor_warn(doctor, doctor->privileged ? "bpftool net show" : "sudo rlctl doctor",
+			    "unknown: %s", strerror(-doctor->programs_error));
 		return;
 	}
 	for (size_t i = 0; i < programs->count; i++)
 		report_program(doctor, &programs->list[i]);
 	if (!programs->count)
-		doctor_finds(doctor, HEALTH_OK, NULL, "no XDP program");
+		doctor_ok(doctor, "no XDP program");
+}
+
+/* How to attach in a better mode. */
+static const char *mode_remedy(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name;
+
+	return remedy(
+		doctor, "rlctl show %s >policy; rlctl detach %s; rlctl attach %s %s--policy policy",
+		device, device, device, native_possible(doctor->facts) ? "--mode native " : "");
 }
 
 void check_mode(struct doctor *doctor)
 {
-	const char *device = doctor->facts->name, *mode = mode_name(doctor->status.mode);
-	bool native = native_possible(doctor->facts);
-	char remedy[REMEDY_MAX];
+	const char *mode = mode_name(doctor->status.mode);
 
-	snprintf(remedy, sizeof(remedy),
-		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s %s--policy policy",
-		 device, device, device, native ? "--mode native " : "");
 	if (!doctor->instance)
-		doctor_finds(doctor, HEALTH_OK, NULL, "not attached");
+		doctor_ok(doctor, "not attached");
 	else if (doctor->status.mode == RL_MODE_NATIVE || link_has_ip(doctor->facts->link))
-		doctor_finds(doctor, HEALTH_OK, NULL, "attached in mode %s", mode);
-	else if (native)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "attached in mode %s, though native is possible", mode);
+		doctor_ok(doctor, "attached in mode %s", mode);
+	else if (native_possible(doctor->facts))
+		doctor_warn(doctor, mode_remedy(doctor),
+			    "attached in mode %s, though native is possible", mode);
 	else if (doctor->status.mode == RL_MODE_GENERIC)
-		doctor_finds(
-			doctor, HEALTH_WARN, remedy,
-			"attached in mode generic, which counts merged packets as one: mode tc "
-			"counts each");
+		doctor_warn(doctor, mode_remedy(doctor),
+			    "attached in mode generic, which counts merged packets as one: mode tc "
+			    "counts each");
 	else
-		doctor_finds(doctor, HEALTH_WARN, "see `native`",
-			     "attached in mode tc: native is not possible");
+		doctor_warn(doctor, "see `native`", "attached in mode tc: native is not possible");
 }
 
 /* ---- tcx */
@@ -224,26 +201,24 @@ static void tcx_names(const struct device_tcx *tcx, uint32_t count, char *out, s
 
 static void tcx_report_ours(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
 {
-	char remedy[REMEDY_MAX], names[256];
+	const char *first =
+		remedy(doctor, "rlctl attach %s --replace moves ours first%s", doctor->facts->name,
+		       tcx->count < DEVICE_TCX_MAX ? "" : ", once one of the others is removed");
+	char names[256];
 
 	tcx_names(tcx, tcx->before, names, sizeof(names));
-	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace moves ours first%s",
-		 doctor->facts->name,
-		 tcx->count < DEVICE_TCX_MAX ? "" : ", once one of the others is removed");
 	if (tcx->before)
-		doctor_finds(
-			doctor, HEALTH_WARN, remedy,
+		doctor_warn(
+			doctor, first,
 			"%s: %s before ours (%u), which sees only packets they pass on (TCX_NEXT)",
 			hook, names, tcx->ours);
 	else if (tcx->twice)
-		doctor_finds(
-			doctor, HEALTH_WARN, remedy,
-			"%s: ours a second time, left by an interrupted --replace: packets are "
-			"charged twice",
-			hook);
+		doctor_warn(doctor, first,
+			    "%s: ours a second time, left by an interrupted --replace: packets are "
+			    "charged twice",
+			    hook);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s: nothing before ours (%u)", hook,
-			     tcx->ours);
+		doctor_ok(doctor, "%s: nothing before ours (%u)", hook, tcx->ours);
 }
 
 static void tcx_report(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
@@ -255,8 +230,8 @@ static void tcx_report(struct doctor *doctor, const char *hook, const struct dev
 		return;
 	}
 	tcx_names(tcx, tcx->count, names, sizeof(names));
-	doctor_finds(doctor, HEALTH_OK, NULL, "%s: %s%s", hook, tcx->count ? names : "no program",
-		     tcx->count ? ": ours would run first" : "");
+	doctor_ok(doctor, "%s: %s%s", hook, tcx->count ? names : "no program",
+		  tcx->count ? ": ours would run first" : "");
 }
 
 void check_tcx(struct doctor *doctor)
@@ -268,14 +243,13 @@ void check_tcx(struct doctor *doctor)
 		int ret = device_tcx_read(bpffs, doctor->facts->name, hook, &tcx);
 
 		if (ret == -EOPNOTSUPP)
-			doctor_finds(
-				doctor, HEALTH_OK, NULL,
-				"%s: not in this kernel (since Linux 6.6): ours is a filter of "
-				"clsact",
-				hook_name(hook));
+			doctor_ok(doctor,
+				  "%s: not in this kernel (since Linux 6.6): ours is a filter of "
+				  "clsact",
+				  hook_name(hook));
 		else if (ret)
-			doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "%s: unknown: %s",
-				     hook_name(hook), strerror(-ret));
+			doctor_warn(doctor, "sudo rlctl doctor", "%s: unknown: %s", hook_name(hook),
+				    strerror(-ret));
 		else
 			tcx_report(doctor, hook_name(hook), &tcx);
 	}
@@ -283,86 +257,70 @@ void check_tcx(struct doctor *doctor)
 
 /* ---- ours */
 
-/* Clients of the other device are answered by this one, as if they had been asked. */
-static void check_uplinks(struct doctor *doctor)
-{
-	char remedy[REMEDY_MAX], other[IF_NAMESIZE];
-
-	if (!uplink_unseen(doctor->instance, other))
-		return;
-	snprintf(remedy, sizeof(remedy),
-		 "rlctl attach %s, with a rule that asks whether UDP is established", other);
-	doctor_finds(doctor, HEALTH_WARN, remedy,
-		     "a client that comes by %s, where nothing notes it, is established once %s "
-		     "answers it",
-		     other, doctor->facts->name);
-}
-
 void check_asked(struct doctor *doctor)
 {
 	const struct instance *instance = doctor->instance;
-	char remedy[REMEDY_MAX];
+	char other[IF_NAMESIZE];
 
-	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (!instance || !instance_asks(&instance->info, instance->info.program_uses)) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "no rule asks whether UDP is established");
+		doctor_ok(doctor, "no rule asks whether UDP is established");
 		return;
 	}
 	if (doctor->status.companion_id)
-		doctor_finds(doctor, HEALTH_OK, NULL, "noted at egress by program %u",
-			     doctor->status.companion_id);
+		doctor_ok(doctor, "noted at egress by program %u", doctor->status.companion_id);
 	else
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "nothing notes at egress what this machine asks: answers are not "
-			     "established");
-	check_uplinks(doctor);
+		doctor_warn(doctor, remedy_replace(doctor),
+			    "nothing notes at egress what this machine asks: answers are not "
+			    "established");
+	/* Clients of the other device are answered by this one, as if they had been asked. */
+	if (uplink_unseen(instance, other))
+		doctor_warn(
+			doctor,
+			remedy(doctor,
+			       "rlctl attach %s, with a rule that asks whether UDP is established",
+			       other),
+			"a client that comes by %s, where nothing notes it, is established once "
+			"%s answers it",
+			other, doctor->facts->name);
 }
 
 void check_instances(struct doctor *doctor)
 {
-	const char *device = doctor->facts->name;
-	char remedy[REMEDY_MAX];
+	bool several = doctor->instances > 1;
 
-	snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook HOOK", device);
-	if (doctor->instances > 1)
-		doctor_finds(doctor, HEALTH_WARN, remedy, "%zu on this device", doctor->instances);
-	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "%zu on this device", doctor->instances);
+	doctor_finds(doctor, several ? HEALTH_WARN : HEALTH_OK,
+		     several ? remedy(doctor, "rlctl detach %s --hook HOOK", doctor->facts->name)
+			     : NULL,
+		     "%zu on this device", doctor->instances);
 }
 
 /* Whether CPUs were added or removed since attach. */
 void check_shares(struct doctor *doctor)
 {
 	const struct rl_instance *info = doctor->instance ? &doctor->instance->info : NULL;
-	char remedy[REMEDY_MAX];
 	struct cpu_facts cpus;
 
-	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (info && !cpus_read(&cpus) && cpus.online != info->cpus)
-		doctor_finds(doctor, HEALTH_WARN, remedy, "divided among %u CPUs; online now: %u",
-			     info->cpus, cpus.online);
+		doctor_warn(doctor, remedy_replace(doctor), "divided among %u CPUs; online now: %u",
+			    info->cpus, cpus.online);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "none, or divided among the CPUs that are online");
+		doctor_ok(doctor, "none, or divided among the CPUs that are online");
 }
 
 void check_trial(struct doctor *doctor)
 {
-	char remedy[REMEDY_MAX];
 	struct trial_left left;
 
-	snprintf(remedy, sizeof(remedy), "rlctl confirm -i %s", doctor->facts->name);
 	if (!doctor->instance)
-		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+		doctor_ok(doctor, "none");
 	else if (!instance_trial_left(doctor->instance, &left))
-		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
-			     left.ns / 1000000000);
+		doctor_warn(doctor, remedy(doctor, "rlctl confirm -i %s", doctor->facts->name),
+			    "undone in %" PRIu64 " s", left.ns / 1000000000);
 	else if (instance_trial_stale(doctor->instance))
-		doctor_finds(doctor, HEALTH_WARN,
-			     "check `rlctl show`, then `rlctl apply` the right policy",
-			     "a trial ended with its processes: its policy stayed in force");
+		doctor_warn(doctor, "check `rlctl show`, then `rlctl apply` the right policy",
+			    "a trial ended with its processes: its policy stayed in force");
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+		doctor_ok(doctor, "none");
 }
 
 /* ---- packets */
@@ -372,23 +330,22 @@ void check_mtu(struct doctor *doctor)
 	const struct device_facts *facts = doctor->facts;
 	bool pieces = facts->xdp_features & XDP_FEATURE_RX_SG;
 	const char *device = facts->name;
-	char remedy[REMEDY_MAX];
 
-	if (doctor->instance && doctor->instance->info.mtu != facts->mtu) {
-		snprintf(remedy, sizeof(remedy),
-			 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --policy policy",
-			 device, device, device);
-		doctor_finds(doctor, HEALTH_WARN, remedy, "%u, but it was %u at attach", facts->mtu,
-			     doctor->instance->info.mtu);
-	} else if (facts->mtu > MTU_IN_ONE_PIECE && native_possible(facts) && !pieces) {
-		snprintf(remedy, sizeof(remedy), "ip link set dev %s mtu %u", device,
-			 MTU_IN_ONE_PIECE);
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%u: %s for native XDP, which needs a frame to fit one page",
-			     facts->mtu, facts->xdp_known ? "too large" : "probably too large");
-	} else {
-		doctor_finds(doctor, HEALTH_OK, NULL, "%u", facts->mtu);
-	}
+	if (doctor->instance && doctor->instance->info.mtu != facts->mtu)
+		doctor_warn(
+			doctor,
+			remedy(doctor,
+			       "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --policy "
+			       "policy",
+			       device, device, device),
+			"%u, but it was %u at attach", facts->mtu, doctor->instance->info.mtu);
+	else if (facts->mtu > MTU_IN_ONE_PIECE && native_possible(facts) && !pieces)
+		doctor_warn(doctor,
+			    remedy(doctor, "ip link set dev %s mtu %u", device, MTU_IN_ONE_PIECE),
+			    "%u: %s for native XDP, which needs a frame to fit one page",
+			    facts->mtu, facts->xdp_known ? "too large" : "probably too large");
+	else
+		doctor_ok(doctor, "%u", facts->mtu);
 }
 
 void check_queues(struct doctor *doctor)
@@ -396,33 +353,32 @@ void check_queues(struct doctor *doctor)
 	const struct device_queues *queues = &doctor->facts->queues;
 	uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	uint32_t wanted = queues->most < cpus ? queues->most : cpus;
-	char remedy[REMEDY_MAX];
 
-	snprintf(remedy, sizeof(remedy), "ethtool -L %s %s %u", doctor->facts->name,
-		 queues->combined ? "combined" : "rx", wanted);
 	if (queues->now < wanted)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%u receive queues for %u CPUs; %u possible", queues->now, cpus,
-			     queues->most);
+		doctor_warn(doctor,
+			    remedy(doctor, "ethtool -L %s %s %u", doctor->facts->name,
+				   queues->combined ? "combined" : "rx", wanted),
+			    "%u receive queues for %u CPUs; %u possible", queues->now, cpus,
+			    queues->most);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "%u receive queues for %u CPUs%s",
-			     queues->now, cpus, queues->now < cpus ? ", the device's maximum" : "");
+		doctor_ok(doctor, "%u receive queues for %u CPUs%s", queues->now, cpus,
+			  queues->now < cpus ? ", the device's maximum" : "");
 }
 
 static void offload_check(struct doctor *doctor, enum device_offload offload, bool bad,
 			  const char *on)
 {
 	static const char *const names[OFFLOAD_COUNT] = {"gro", "lro", "rx-gro-hw", "rxvlan"};
-	bool active = doctor->facts->on[offload];
-	char remedy[REMEDY_MAX];
 
-	snprintf(remedy, sizeof(remedy), "ethtool -K %s %s off", doctor->facts->name,
-		 names[offload]);
-	if (!active)
-		doctor_finds(doctor, HEALTH_OK, NULL, "off");
+	if (!doctor->facts->on[offload])
+		doctor_ok(doctor, "off");
+	else if (!bad)
+		doctor_ok(doctor, "on%s", on);
 	else
-		doctor_finds(doctor, bad ? HEALTH_WARN : HEALTH_OK, bad ? remedy : NULL, "on%s",
-			     on);
+		doctor_warn(
+			doctor,
+			remedy(doctor, "ethtool -K %s %s off", doctor->facts->name, names[offload]),
+			"on%s", on);
 }
 
 /* Native XDP runs before GRO and tc after it; a device with a generic program does not merge. */
@@ -461,18 +417,14 @@ void check_vlan(struct doctor *doctor)
 void check_drops(struct doctor *doctor)
 {
 	const struct device_facts *facts = doctor->facts;
-	char remedy[REMEDY_MAX];
+	const char *relief = "spread the queues over more CPUs (see `queues`)";
 
 	if (facts->ring.now < facts->ring.most)
-		snprintf(remedy, sizeof(remedy), "ethtool -G %s rx %u", facts->name,
-			 facts->ring.most);
-	else
-		snprintf(remedy, sizeof(remedy), "spread the queues over more CPUs (see `queues`)");
+		relief = remedy(doctor, "ethtool -G %s rx %u", facts->name, facts->ring.most);
 	if (facts->missed || facts->overruns)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%" PRIu64 " missed, %" PRIu64
-			     " overruns since the device was created",
-			     facts->missed, facts->overruns);
+		doctor_warn(doctor, relief,
+			    "%" PRIu64 " missed, %" PRIu64 " overruns since the device was created",
+			    facts->missed, facts->overruns);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+		doctor_ok(doctor, "none");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The checks of `rlctl doctor`. A check is a row of MACHINE_CHECKS or DEVICE_CHECKS and a function
- * check_NAME() in machine_checks.c, device_checks.c, cookies.c, tracking.c, sets.c or frames.c,
+ * check_NAME() in machine_checks.c, device_checks.c, proof.c, sets.c or frames.c,
  * which calls doctor_finds().
  */
 #pragma once
@@ -75,6 +75,7 @@ struct doctor {
 	size_t instances; /* ours on this device, all hooks */
 
 	/* Output. */
+	char remedy[2 * REMEDY_MAX];
 	const struct check *check; /* the running check */
 	struct json_object *array; /* with -j */
 	size_t failed;
@@ -87,12 +88,18 @@ uint64_t doctor_uses(const struct doctor *doctor);
 /* Prints a finding of the running check, and the remedy, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));
+#define doctor_ok(doctor, ...)           doctor_finds(doctor, HEALTH_OK, NULL, __VA_ARGS__)
+#define doctor_warn(doctor, remedy, ...) doctor_finds(doctor, HEALTH_WARN, remedy, __VA_ARGS__)
+#define doctor_fail(doctor, remedy, ...) doctor_finds(doctor, HEALTH_FAIL, remedy, __VA_ARGS__)
+
+/* A remedy with what it is for, for the next finding. */
+const char *remedy(struct doctor *doctor, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* "rlctl attach DEV --replace". */
+const char *remedy_replace(struct doctor *doctor);
 
 /* Whether instances can be listed without changes and without a lack of privilege. */
 bool doctor_may_list(const struct doctor *doctor);
-
-/* A part of the check `answers`. */
-void check_addresses(struct doctor *doctor);
 
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
 MACHINE_CHECKS(CHECK_DECLARE)

@@ -70,6 +70,21 @@ void doctor_finds(struct doctor *doctor, enum health health, const char *remedy,
 	free(what);
 }
 
+const char *remedy(struct doctor *doctor, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(doctor->remedy, sizeof(doctor->remedy), format, args);
+	va_end(args);
+	return doctor->remedy;
+}
+
+const char *remedy_replace(struct doctor *doctor)
+{
+	return remedy(doctor, "rlctl attach %s --replace", doctor->facts->name);
+}
+
 bool doctor_may_list(const struct doctor *doctor)
 {
 	return doctor->privileged && bpffs_mounted(doctor->target->bpffs);

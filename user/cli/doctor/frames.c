@@ -106,25 +106,24 @@ void check_carriers(struct doctor *doctor)
 	int fd;
 
 	if (!doctor->instances) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "not attached");
+		doctor_ok(doctor, "not attached");
 		return;
 	}
 	if (!carriers_possible(doctor)) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "none: every packet was IP");
+		doctor_ok(doctor, "none: every packet was IP");
 		return;
 	}
 	fd = listener_open(doctor->facts->ifindex);
 	if (fd < 0) {
-		doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "unknown: %s",
-			     strerror(-fd));
+		doctor_warn(doctor, "sudo rlctl doctor", "unknown: %s", strerror(-fd));
 		return;
 	}
 	seen = carrier_seen(fd);
 	close(fd);
 	if (seen)
-		doctor_finds(doctor, HEALTH_WARN,
-			     "rlctl attach, on the device that receives their decapsulated packets",
-			     "%s pass without a limit", seen);
+		doctor_warn(doctor,
+			    "rlctl attach, on the device that receives their decapsulated packets",
+			    "%s pass without a limit", seen);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "none within %d ms", LISTEN_MS);
+		doctor_ok(doctor, "none within %d ms", LISTEN_MS);
 }

@@ -28,7 +28,7 @@
 static bool is_unknown(struct doctor *doctor)
 {
 	if (!doctor->privileged)
-		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "unknown: this check needs privilege");
+		doctor_warn(doctor, AS_ROOT, "unknown: this check needs privilege");
 	return !doctor->privileged;
 }
 
@@ -49,47 +49,45 @@ void check_privilege(struct doctor *doctor)
 	net = has_capability(data, CAP_NET_ADMIN);
 	doctor->privileged = admin && net;
 	if (doctor->privileged)
-		doctor_finds(doctor, HEALTH_OK, NULL, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
+		doctor_ok(doctor, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
 	else
-		doctor_finds(doctor, HEALTH_FAIL, AS_ROOT, "missing capabilities: %s%s%s",
-			     admin ? "" : "CAP_SYS_ADMIN", admin || net ? "" : ", ",
-			     net ? "" : "CAP_NET_ADMIN");
-}
-
-/* Such a kernel says so. */
-static bool kernel_is_realtime(void)
-{
-	FILE *file = fopen("/sys/kernel/realtime", "re");
-	bool realtime = file && getc(file) == '1';
-
-	if (file)
-		fclose(file);
-	return realtime;
+		doctor_fail(doctor, AS_ROOT, "missing capabilities: %s%s%s",
+			    admin ? "" : "CAP_SYS_ADMIN", admin || net ? "" : ", ",
+			    net ? "" : "CAP_NET_ADMIN");
 }
 
 void check_kernel(struct doctor *doctor)
 {
+	FILE *realtime = fopen("/sys/kernel/realtime", "re"); /* such a kernel says so */
 	struct utsname name;
 
-	if (kernel_is_realtime())
-		doctor_finds(doctor, HEALTH_WARN, "boot a kernel without PREEMPT_RT",
-			     "PREEMPT_RT is not supported: a packet may interrupt another one on "
-			     "the same CPU, whose memory for the work on a packet it shares");
+	if (realtime && getc(realtime) == '1')
+		doctor_warn(doctor, "boot a kernel without PREEMPT_RT",
+			    "PREEMPT_RT is not supported: a packet may interrupt another one on "
+			    "the same CPU, whose memory for the work on a packet it shares");
+	if (realtime)
+		fclose(realtime);
 	uname(&name);
-	doctor_finds(doctor, HEALTH_OK, NULL, "Linux %s", name.release);
+	doctor_ok(doctor, "Linux %s", name.release);
 }
 
 /* ---- features */
 
-static void feature_missing(const char *kind, const char *name, void *arg)
+static void lack_report(struct doctor *doctor, enum health health, const char *remedy,
+			const char *kind, const char *name)
 {
 	const char *since = feature_since(&(struct kernel_feature){kind, name});
+
+	doctor_finds(doctor, health, remedy, "the kernel lacks the %s %s%s%s", kind, name,
+		     since ? ", added in Linux " : "", since ? since : "");
+}
+
+static void feature_missing(const char *kind, const char *name, void *arg)
+{
 	struct utsname kernel;
 
 	uname(&kernel);
-	doctor_finds(arg, HEALTH_FAIL, kernel_remedy(kernel.release),
-		     "the kernel lacks the %s %s%s%s", kind, name, since ? ", added in Linux " : "",
-		     since ? since : "");
+	lack_report(arg, HEALTH_FAIL, kernel_remedy(kernel.release), kind, name);
 }
 
 void check_features(struct doctor *doctor)
@@ -101,10 +99,9 @@ void check_features(struct doctor *doctor)
 		return;
 	count = kernel_features(0, feature_missing, doctor, &doctor->tried);
 	if (count < 0)
-		doctor_finds(doctor, HEALTH_FAIL, NULL, "opening the programs failed: %s",
-			     strerror(-count));
+		doctor_fail(doctor, NULL, "opening the programs failed: %s", strerror(-count));
 	else if (failed == doctor->failed)
-		doctor_finds(doctor, HEALTH_OK, NULL, "all %d that the programs use", count);
+		doctor_ok(doctor, "all %d that the programs use", count);
 }
 
 void check_program(struct doctor *doctor)
@@ -112,19 +109,16 @@ void check_program(struct doctor *doctor)
 	if (is_unknown(doctor))
 		return;
 	if (doctor->tried.error)
-		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows the kernel's log",
-			     "the kernel refused it: %s", strerror(-doctor->tried.error));
+		doctor_fail(doctor, "rlctl -vv doctor shows the kernel's log",
+			    "the kernel refused it: %s", strerror(-doctor->tried.error));
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel loads it");
+		doctor_ok(doctor, "the kernel loads it");
 }
 
 static void part_missing(const char *kind, const char *name, void *arg)
 {
-	const char *since = feature_since(&(struct kernel_feature){kind, name});
-
-	doctor_finds(arg, HEALTH_WARN, "do without those words, or install a newer kernel",
-		     "the kernel lacks the %s %s%s%s", kind, name, since ? ", added in Linux " : "",
-		     since ? since : "");
+	lack_report(arg, HEALTH_WARN, "do without those words, or install a newer kernel", kind,
+		    name);
 }
 
 /* A lack that concerns only some policies is no error. */
@@ -138,17 +132,16 @@ void check_proof(struct doctor *doctor)
 	count = doctor->tried.error ? 0
 				    : kernel_features(RL_USE_PROGRAM, part_missing, doctor, &tried);
 	if (doctor->tried.error)
-		doctor_finds(doctor, HEALTH_WARN, "fix `program` first", "unknown");
+		doctor_warn(doctor, "fix `program` first", "unknown");
 	else if (count < 0)
-		doctor_finds(doctor, HEALTH_WARN, NULL, "opening the programs failed: %s",
-			     strerror(-count));
+		doctor_warn(doctor, NULL, "opening the programs failed: %s", strerror(-count));
 	else if (tried.error)
-		doctor_finds(doctor, HEALTH_WARN,
-			     "do without those words; rlctl -vv doctor shows the kernel's log",
-			     "the kernel refused the program: %s", strerror(-tried.error));
+		doctor_warn(doctor,
+			    "do without those words; rlctl -vv doctor shows the kernel's log",
+			    "the kernel refused the program: %s", strerror(-tried.error));
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "the kernel loads the programs of policies that ask who is there");
+		doctor_ok(doctor,
+			  "the kernel loads the programs of policies that ask who is there");
 }
 
 void check_jit(struct doctor *doctor)
@@ -156,22 +149,21 @@ void check_jit(struct doctor *doctor)
 	if (is_unknown(doctor))
 		return;
 	if (doctor->tried.error)
-		doctor_finds(doctor, HEALTH_WARN, "fix `program` first",
-			     "unknown: no program could be loaded");
+		doctor_warn(doctor, "fix `program` first", "unknown: no program could be loaded");
 	else if (doctor->tried.jited)
-		doctor_finds(doctor, HEALTH_OK, NULL, "on: the program was compiled");
+		doctor_ok(doctor, "on: the program was compiled");
 	else
-		doctor_finds(doctor, HEALTH_WARN, "sysctl -w net.core.bpf_jit_enable=1",
-			     "off: the program is interpreted");
+		doctor_warn(doctor, "sysctl -w net.core.bpf_jit_enable=1",
+			    "off: the program is interpreted");
 }
 
 void check_btf(struct doctor *doctor)
 {
 	if (!access(BTF_PATH, F_OK))
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s", BTF_PATH);
+		doctor_ok(doctor, "%s", BTF_PATH);
 	else
-		doctor_finds(
-			doctor, HEALTH_WARN,
+		doctor_warn(
+			doctor,
 			"use a kernel with CONFIG_DEBUG_INFO_BTF, or attach no other XDP program",
 			"missing %s: ours must be the only XDP program", BTF_PATH);
 }
@@ -183,30 +175,32 @@ void check_btf(struct doctor *doctor)
 void check_cpus(struct doctor *doctor)
 {
 	struct cpu_facts cpus;
-	char each[NUMBER_TEXT_MAX], spare[NUMBER_TEXT_MAX], remedy[REMEDY_MAX];
+	char each[NUMBER_TEXT_MAX], spare[NUMBER_TEXT_MAX];
 	int ret = cpus_read(&cpus);
 	uint64_t bytes;
 
 	if (ret) {
-		doctor_finds(doctor, HEALTH_FAIL, "mount -t sysfs sysfs /sys", "unknown: %s",
-			     strerror(-ret));
+		doctor_fail(doctor, "mount -t sysfs sysfs /sys", "unknown: %s", strerror(-ret));
 		return;
 	}
 	if (cpus.online == cpus.possible) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "%u, all online", cpus.online);
+		doctor_ok(doctor, "%u, all online", cpus.online);
 		return;
 	}
 	bytes = cpus.bytes * (cpus.possible - cpus.online);
 	size_print(each, cpus.bytes);
 	size_print(spare, bytes);
-	snprintf(remedy, sizeof(remedy),
-		 "possible_cpus=%u on the kernel's command line, if no CPU is ever added",
-		 cpus.online);
-	doctor_finds(doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
-		     bytes < SPARE_BYTES ? NULL : remedy,
-		     "%u online of %u possible: an instance uses %s for each, %s of it for CPUs "
-		     "that are not online",
-		     cpus.online, cpus.possible, each, spare);
+	doctor_finds(
+		doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
+		bytes < SPARE_BYTES
+			? NULL
+			: remedy(doctor,
+				 "possible_cpus=%u on the kernel's command line, if no CPU is ever "
+				 "added",
+				 cpus.online),
+		"%u online of %u possible: an instance uses %s for each, %s of it for CPUs "
+		"that are not online",
+		cpus.online, cpus.possible, each, spare);
 }
 
 void check_memlock(struct doctor *doctor)
@@ -217,13 +211,13 @@ void check_memlock(struct doctor *doctor)
 		return;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (!kernel_counts_memlock())
-		doctor_finds(doctor, HEALTH_OK, NULL, "this kernel does not charge maps to it");
+		doctor_ok(doctor, "this kernel does not charge maps to it");
 	else if (limit.rlim_cur == RLIM_INFINITY)
-		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
+		doctor_ok(doctor, "unlimited");
 	else
-		doctor_finds(doctor, HEALTH_WARN, "ulimit -l unlimited",
-			     "%" PRIu64 " KiB, and this kernel charges maps to it",
-			     (uint64_t)limit.rlim_cur / 1024);
+		doctor_warn(doctor, "ulimit -l unlimited",
+			    "%" PRIu64 " KiB, and this kernel charges maps to it",
+			    (uint64_t)limit.rlim_cur / 1024);
 }
 
 void check_files(struct doctor *doctor)
@@ -234,66 +228,63 @@ void check_files(struct doctor *doctor)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	files = limit.rlim_cur;
 	if (limit.rlim_cur == RLIM_INFINITY)
-		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
+		doctor_ok(doctor, "unlimited");
 	else if (files >= FILES_LEAST)
-		doctor_finds(doctor, HEALTH_OK, NULL, "at most %" PRIu64, files);
+		doctor_ok(doctor, "at most %" PRIu64, files);
 	else
-		doctor_finds(doctor, HEALTH_WARN, "ulimit -n 1024, or LimitNOFILE= in a unit",
-			     "at most %" PRIu64 " open files: attach needs some 60, and more for "
-			     "sets and filters",
-			     files);
+		doctor_warn(doctor, "ulimit -n 1024, or LimitNOFILE= in a unit",
+			    "at most %" PRIu64 " open files: attach needs some 60, and more for "
+			    "sets and filters",
+			    files);
 }
 
 /* Mounted by hand it has mode 1777, as /tmp has. */
 static void check_bpffs_owner(struct doctor *doctor, const char *bpffs)
 {
-	char remedy[2 * REMEDY_MAX], ours[REMEDY_MAX];
+	char ours[REMEDY_MAX];
 	struct stat folder;
 
 	snprintf(ours, sizeof(ours), "%.200s/rlctl", bpffs);
-	snprintf(remedy, sizeof(remedy), "find out who created %s, and remove it", ours);
 	if (pins_are_foreign(bpffs))
-		doctor_finds(
-			doctor, HEALTH_FAIL, remedy,
+		doctor_fail(
+			doctor, remedy(doctor, "find out who created %s, and remove it", ours),
 			"%s belongs to another user, or others may write to it: attach is refused",
 			ours);
 	else if (access(ours, F_OK) && !stat(bpffs, &folder) && folder.st_mode & S_IWOTH)
-		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "%s, where any user can create %s before attach does, which is "
-			     "refused then: chmod 711 %s prevents that",
-			     bpffs, ours, bpffs);
+		doctor_ok(doctor,
+			  "%s, where any user can create %s before attach does, which is "
+			  "refused then: chmod 711 %s prevents that",
+			  bpffs, ours, bpffs);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
+		doctor_ok(doctor, "%s", bpffs);
 }
 
 void check_bpffs(struct doctor *doctor)
 {
 	const char *bpffs = doctor->target->bpffs;
-	char remedy[REMEDY_MAX];
 
-	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
 	switch (bpffs_state_read(bpffs)) {
 	case BPFFS_MOUNTED:
 		check_bpffs_owner(doctor, bpffs);
 		break;
 	case BPFFS_ABSENT:
-		doctor_finds(doctor, HEALTH_WARN, remedy, "%s is not a bpffs: attach mounts one",
-			     bpffs);
+		doctor_warn(doctor, remedy(doctor, "mount -t bpf bpf %s", bpffs),
+			    "%s is not a bpffs: attach mounts one", bpffs);
 		break;
 	case BPFFS_WOULD_END:
-		snprintf(remedy, sizeof(remedy),
-			 "mount bpffs on the host and pass it in with -v %s:%s", bpffs, bpffs);
-		doctor_finds(doctor, HEALTH_FAIL, remedy,
-			     "%s is not a bpffs, and a mount made here may end before the limiter",
-			     bpffs);
+		doctor_fail(doctor,
+			    remedy(doctor, "mount bpffs on the host and pass it in with -v %s:%s",
+				   bpffs, bpffs),
+			    "%s is not a bpffs, and a mount made here may end before the limiter",
+			    bpffs);
 		break;
 	case BPFFS_HIDDEN:
-		doctor_finds(doctor, HEALTH_FAIL, "use rlctl -n NAME instead of `ip netns exec`",
-			     "%s is not a bpffs: `ip netns exec` hides it", bpffs);
+		doctor_fail(doctor, "use rlctl -n NAME instead of `ip netns exec`",
+			    "%s is not a bpffs: `ip netns exec` hides it", bpffs);
 		break;
 	case BPFFS_NO_FOLDER:
-		doctor_finds(doctor, HEALTH_FAIL, "name an existing directory with --bpffs DIR",
-			     "%s: %s", bpffs, strerror(ENOENT));
+		doctor_fail(doctor, "name an existing directory with --bpffs DIR", "%s: %s", bpffs,
+			    strerror(ENOENT));
 		break;
 	}
 }
@@ -306,27 +297,22 @@ struct leftovers {
 static void leftover_found(const char *path, const char *device, enum rl_hook hook, void *arg)
 {
 	struct leftovers *leftovers = arg;
-	char remedy[REMEDY_MAX];
+	struct doctor *doctor = leftovers->doctor;
 
 	leftovers->count++;
-	if (device && instance_is_elsewhere(path)) {
-		snprintf(remedy, sizeof(remedy), "move the device back, then rlctl detach %s",
-			 device);
-		doctor_finds(leftovers->doctor, HEALTH_WARN, remedy,
-			     "%s: the device was moved to another network namespace, where the "
-			     "program runs on",
-			     path);
-		return;
-	}
-	if (device)
-		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
-			 hook_name(hook));
+	if (device && instance_is_elsewhere(path))
+		doctor_warn(doctor,
+			    remedy(doctor, "move the device back, then rlctl detach %s", device),
+			    "%s: the device was moved to another network namespace, where the "
+			    "program runs on",
+			    path);
+	else if (device)
+		doctor_warn(doctor,
+			    remedy(doctor, "rlctl detach %s --hook %s", device, hook_name(hook)),
+			    "%s: no program on the device uses these maps", path);
 	else
-		snprintf(remedy, sizeof(remedy), "attach or detach on any device removes them");
-	doctor_finds(leftovers->doctor, HEALTH_WARN, remedy,
-		     device ? "%s: no program on the device uses these maps"
-			    : "%s: the namespace is gone",
-		     path);
+		doctor_warn(doctor, "attach or detach on any device removes them",
+			    "%s: the namespace is gone", path);
 }
 
 void check_leftovers(struct doctor *doctor)
@@ -337,5 +323,5 @@ void check_leftovers(struct doctor *doctor)
 		return;
 	pins_leftovers(doctor->target->bpffs, leftover_found, &leftovers);
 	if (!leftovers.count)
-		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+		doctor_ok(doctor, "none");
 }

@@ -28,32 +28,29 @@ static bool check_room(const struct looked *set)
 
 	if (members * 100 <= (uint64_t)set->words->max * FULL_PERCENT)
 		return false;
-	doctor_finds(set->doctor, HEALTH_WARN,
-		     "write a larger max behind the set in the policy, then `rlctl apply`",
-		     "set %s has %" PRIu64 " of at most %" PRIu32 " members", set->words->name,
-		     members, set->words->max);
+	doctor_warn(set->doctor,
+		    "write a larger max behind the set in the policy, then `rlctl apply`",
+		    "set %s has %" PRIu64 " of at most %" PRIu32 " members", set->words->name,
+		    members, set->words->max);
 	return true;
 }
 
 static bool check_load(const struct looked *set)
 {
-	char remedy[REMEDY_MAX];
+	const char *name = set->words->name;
 
 	if (!set->stats->set.failed_ns)
 		return false;
-	if (set->stats->set.failed_ns == set->stats->set.loaded_ns) {
-		snprintf(remedy, sizeof(remedy), "rlctl set load %s, which names them",
-			 set->words->name);
-		doctor_finds(set->doctor, HEALTH_WARN, remedy,
-			     "members of the file of set %s are left out: they would cut off an "
-			     "SSH session",
-			     set->words->name);
-		return true;
-	}
-	snprintf(remedy, sizeof(remedy), "rlctl set load %s, which says why", set->words->name);
-	doctor_finds(set->doctor, HEALTH_WARN, remedy,
-		     "the file of set %s failed to load: its former members are in force",
-		     set->words->name);
+	if (set->stats->set.failed_ns == set->stats->set.loaded_ns)
+		doctor_warn(set->doctor,
+			    remedy(set->doctor, "rlctl set load %s, which names them", name),
+			    "members of the file of set %s are left out: they would cut off an "
+			    "SSH session",
+			    name);
+	else
+		doctor_warn(
+			set->doctor, remedy(set->doctor, "rlctl set load %s, which says why", name),
+			"the file of set %s failed to load: its former members are in force", name);
 	return true;
 }
 
@@ -68,21 +65,22 @@ static bool check_age(const struct looked *set)
 	changed = (uint64_t)file.st_mtim.tv_sec * NS_PER_SECOND + file.st_mtim.tv_nsec;
 	if (changed + words->every_ns + SLACK_NS >= now)
 		return false;
-	doctor_finds(set->doctor, HEALTH_WARN, "look at what fetches the file",
-		     "the file of set %s is %" PRIu64 " s old: that is longer than its every",
-		     words->name, (uint64_t)((now - changed) / NS_PER_SECOND));
+	doctor_warn(set->doctor, "look at what fetches the file",
+		    "the file of set %s is %" PRIu64 " s old: that is longer than its every",
+		    words->name, (uint64_t)((now - changed) / NS_PER_SECOND));
 	return true;
 }
 
 static bool check_use(const struct looked *set)
 {
-	char remedy[REMEDY_MAX];
+	const char *name = set->words->name;
 
-	if (set_is_named(set->policy, set->words->name))
+	if (set_is_named(set->policy, name))
 		return false;
-	snprintf(remedy, sizeof(remedy), "add a rule such as \"rule @%s deny\", or remove the set",
-		 set->words->name);
-	doctor_finds(set->doctor, HEALTH_WARN, remedy, "no rule names set %s", set->words->name);
+	doctor_warn(set->doctor,
+		    remedy(set->doctor, "add a rule such as \"rule @%s deny\", or remove the set",
+			   name),
+		    "no rule names set %s", name);
 	return true;
 }
 
@@ -93,7 +91,7 @@ void check_sets(struct doctor *doctor)
 
 	if (!doctor->instance || !(doctor_uses(doctor) & RL_USE_SETS) ||
 	    instance_stats_read(doctor->instance, &stats)) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+		doctor_ok(doctor, "none");
 		return;
 	}
 	for (size_t i = 0; i < stats.policy.set_count; i++) {
@@ -105,6 +103,6 @@ void check_sets(struct doctor *doctor)
 		found |= check_use(&set);
 	}
 	if (!found)
-		doctor_finds(doctor, HEALTH_OK, NULL, "%zu", stats.policy.set_count);
+		doctor_ok(doctor, "%zu", stats.policy.set_count);
 	instance_stats_clear(&stats);
 }
