@@ -4,9 +4,8 @@
 
 #include "base/message.h"
 #include "cli/cmd.h"
-#include "cli/events/event_filter.h"
-#include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
+#include "cli/events/event_json.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/events/event_filter.h"
+#include "cli/events/event_sink.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
 
 #define BIT(kind) (1u << EVENT_##kind)
 #define KIND_MAX  32 /* bytes of a word of --only */

@@ -11,6 +11,8 @@
 #include "cli/output/output.h"
 #include "cli/output/pattern_output.h"
 #include "kernel/attach/hook_names.h"
+#include "policy/extra_names.h"
+#include "policy/names.h"
 
 #define VALUE_TEXT_MAX 64
 
@@ -76,41 +78,24 @@ static void put_sources(struct json_object *object, const char *key,
 	json_put(object, key, array);
 }
 
-static const char *protocol_name(uint8_t number, char other[VALUE_TEXT_MAX])
-{
-#define NAME(name, proto, ports) \
-	if (number == (proto))   \
-		return name;
-	RULE_PROTOCOLS(NAME)
-#undef NAME
-	snprintf(other, VALUE_TEXT_MAX, "proto %u", number);
-	return other;
-}
-
-/* In the words of a rule: "syn,ack", "none". */
-static void flags_print(char out[VALUE_TEXT_MAX], uint32_t flags)
-{
-	static const char *const names[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
-	size_t used = 0;
-
-	snprintf(out, VALUE_TEXT_MAX, "none");
-	for (int i = 0; i < 8; i++)
-		if (flags & 1u << i)
-			used += (size_t)snprintf(out + used, VALUE_TEXT_MAX - used, "%s%s",
-						 used ? "," : "", names[i]);
-}
-
+/* In the words of a rule: "udp/53", "syn,ack", "none". */
 static struct json_object *json_value(enum event_feature feature, uint32_t value)
 {
-	char text[VALUE_TEXT_MAX], other[VALUE_TEXT_MAX];
+	const struct protocol *protocol = protocol_by_number(value >> 16);
+	char text[VALUE_TEXT_MAX] = "none";
+	size_t used = 0;
 
 	if (feature == FEATURE_LENGTH || feature == FEATURE_TTL)
 		return json_object_new_uint64(value);
 	if (feature == FEATURE_FLAGS)
-		flags_print(text, value);
-	else
-		snprintf(text, sizeof(text), "%.40s/%u", protocol_name(value >> 16, other),
-			 value & 0xffff);
+		for (unsigned int i = 0; i < 8; i++)
+			if (value & 1u << i)
+				used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+							 used ? "," : "", tcp_flag_name(i));
+	if (feature != FEATURE_FLAGS && protocol)
+		snprintf(text, sizeof(text), "%s/%u", protocol->name, value & 0xffff);
+	else if (feature != FEATURE_FLAGS)
+		snprintf(text, sizeof(text), "proto %u/%u", value >> 16, value & 0xffff);
 	return json_object_new_string(text);
 }
 

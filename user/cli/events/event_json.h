@@ -18,6 +18,11 @@ void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
 /* The same as a member; null for 0. */
 void event_time_put(struct json_object *object, const char *key, uint64_t realtime_ns);
 
+/* The text of a member, "" without one; valid as long as `event`, which may be NULL. */
+const char *event_member(struct json_object *event, const char *name);
+/* Its time in nanoseconds since 1970; 0 without one. */
+uint64_t event_time_of(struct json_object *event, const char *name);
+
 /* 0 to 1, with three digits behind the point. */
 struct json_object *share_json(double share);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,11 +18,23 @@
 
 #include "base/message.h"
 #include "base/privilege.h"
+#include "cli/events/event_json.h"
 #include "cli/output/output.h"
 
 #define GROUPS_MAX 256
 
 /* ---- the user */
+
+static void user_set(struct event_user *out, const char *name, const char *home, uid_t uid,
+		     gid_t gid)
+{
+	out->name = strdup(name);
+	out->home = strdup(home);
+	out->uid = uid;
+	out->gid = gid;
+	if (!out->name || !out->home)
+		out_of_memory();
+}
 
 static int groups_get(const struct passwd *passwd, struct event_user *out)
 {
@@ -37,53 +50,38 @@ static int groups_get(const struct passwd *passwd, struct event_user *out)
 	return 0;
 }
 
-static int group_named(const char *user, const char *name, struct event_user *out)
-{
-	const struct group *group = getgrnam(name);
-
-	if (!group)
-		return fail("--user %s: unknown group '%s': `getent group` lists them", user, name);
-	out->gid = group->gr_gid;
-	return 0;
-}
-
 static int user_named(const char *word, struct event_user *out)
 {
 	char name[LOGIN_NAME_MAX];
 	const char *colon = strchr(word, ':');
 	const struct passwd *passwd;
+	const struct group *group;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, ":"), word);
 	passwd = getpwnam(name);
 	if (!passwd)
 		return fail("--user %s: unknown user '%s': `getent passwd` lists them", word, name);
-	out->name = strdup(passwd->pw_name);
-	out->home = strdup(passwd->pw_dir);
-	if (!out->name || !out->home)
-		out_of_memory();
-	out->uid = passwd->pw_uid;
-	out->gid = passwd->pw_gid;
-	return colon ? group_named(word, colon + 1, out) : groups_get(passwd, out);
-}
-
-/* Without an entry in /etc/passwd too. */
-static int user_own(struct event_user *out)
-{
-	const struct passwd *passwd = getpwuid(geteuid());
-
-	out->name = strdup(passwd ? passwd->pw_name : "");
-	out->home = strdup(passwd ? passwd->pw_dir : "/");
-	out->uid = geteuid();
-	out->gid = getegid();
-	if (!out->name || !out->home)
-		out_of_memory();
+	user_set(out, passwd->pw_name, passwd->pw_dir, passwd->pw_uid, passwd->pw_gid);
+	if (!colon)
+		return groups_get(passwd, out);
+	group = getgrnam(colon + 1);
+	if (!group)
+		return fail("--user %s: unknown group '%s': `getent group` lists them", word,
+			    colon + 1);
+	out->gid = group->gr_gid;
 	return 0;
 }
 
 static int user_find(const char *word, struct event_user *out)
 {
-	if (!word && geteuid())
-		return user_own(out);
+	const struct passwd *own;
+
+	if (!word && geteuid()) { /* perhaps without an entry in /etc/passwd */
+		own = getpwuid(geteuid());
+		user_set(out, own ? own->pw_name : "", own ? own->pw_dir : "/", geteuid(),
+			 getegid());
+		return 0;
+	}
 	if (user_named(word ? word : EVENT_USER, out))
 		return -1;
 	out->changes = !geteuid() || out->uid != geteuid() || out->gid != getegid();
@@ -93,9 +91,10 @@ static int user_find(const char *word, struct event_user *out)
 		    word);
 }
 
-/* All three ids, so that none is left to go back to; libcap's empty sets clear those that
+/* Becomes the user for good, without capabilities and without a way to regain any. 0 or -errno.
+ * Silent. All three ids, so that none is left to go back to; libcap's empty sets clear those that
  * may be inherited as well, and with them the ambient ones. */
-int event_user_become(const struct event_user *user)
+static int event_user_become(const struct event_user *user)
 {
 	if (user->changes && (setgroups(user->group_count, user->groups) ||
 			      setresgid(user->gid, user->gid, user->gid) ||
@@ -152,17 +151,6 @@ static char *path_find(const char *given)
 	return NULL;
 }
 
-static int kind_check(const struct event_program *program)
-{
-	struct stat file;
-
-	if (stat(program->argv[0], &file))
-		return errno == EACCES ? 0 : -errno; /* the user may reach it all the same */
-	if (S_ISDIR(file.st_mode))
-		return -EISDIR;
-	return S_ISREG(file.st_mode) ? 0 : -EACCES;
-}
-
 /* In a child process, as that user. 0 or -errno. */
 static int user_check(const struct event_program *program)
 {
@@ -184,9 +172,12 @@ static int user_check(const struct event_program *program)
 
 static int program_check(const struct event_program *program)
 {
-	int ret = kind_check(program);
+	struct stat file;
+	int ret = stat(program->argv[0], &file) ? -errno : 0;
 
-	if (!ret)
+	if (!ret && !S_ISREG(file.st_mode))
+		ret = S_ISDIR(file.st_mode) ? -EISDIR : -EACCES;
+	else if (!ret || ret == -EACCES) /* the user may reach it all the same */
 		ret = user_check(program);
 	if (ret == -EACCES)
 		return fail(
@@ -243,6 +234,84 @@ void event_program_clear(struct event_program *program)
 	free(program->user.home);
 	free(program->user.groups);
 	*program = (struct event_program){0};
+}
+
+/* ---- what it gets */
+
+#define VALUE_MAX    1024 /* of a variable of the environment */
+#define VARIABLE_OWN "EVENT_"
+
+/* NAME=VALUE, of at most VALUE_MAX bytes, in one line. */
+static char *variable(const char *name, const char *value)
+{
+	char *text;
+
+	if (asprintf(&text, "%s=%.*s", name, VALUE_MAX, value) < 0)
+		out_of_memory();
+	for (char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = ' ';
+	return text;
+}
+
+#define VARIABLES 8
+char **event_environment(const struct event_user *user, json_object *event)
+{
+	char **out, **end;
+	int own = 0;
+
+	for (char **at = environ; at && *at; at++)
+		own += !strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN));
+	out = end = calloc(VARIABLES + own + 1, sizeof(*out));
+	if (!out)
+		out_of_memory();
+	*end++ = variable("PATH", EVENT_PATH);
+	*end++ = variable("LANG", "C.UTF-8");
+	*end++ = variable("HOME", user->home);
+	*end++ = variable("USER", user->name);
+	*end++ = variable("LOGNAME", user->name);
+	*end++ = variable("RLCTL_EVENT", event_member(event, "event"));
+	*end++ = variable("RLCTL_DEVICE", event_member(event, "device"));
+	*end++ = variable("RLCTL_TEXT", event_member(event, "text"));
+	for (char **at = environ; at && *at; at++)
+		if (!strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN)) && !(*end++ = strdup(*at)))
+			out_of_memory();
+	return out;
+}
+
+void event_environment_free(char **environment)
+{
+	for (char **at = environment; *at; at++)
+		free(*at);
+	free(environment);
+}
+
+static int written(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int event_input(const char *json)
+{
+	int fd = memfd_create("event", MFD_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = written(fd, json, strlen(json));
+	if (!ret)
+		ret = written(fd, "\n", 1);
+	if (!ret && !lseek(fd, 0, SEEK_SET))
+		return fd;
+	close(fd);
+	return ret ? ret : -errno;
 }
 
 /* ---- in the child process */

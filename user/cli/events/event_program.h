@@ -10,6 +10,8 @@
 #define EVENT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define EVENT_USER "nobody" /* if root starts it and names nobody else */
 
+struct json_object;
+
 struct event_user {
 	char *name, *home;
 	uid_t uid;
@@ -32,9 +34,14 @@ int event_program_find(const char *program, char *const *arguments, int count, c
 		       struct event_program *out);
 void event_program_clear(struct event_program *program);
 
-/* For a child process: becomes the user for good, without capabilities and without a way to regain
- * any. 0 or -errno. Silent. */
-int event_user_become(const struct event_user *user);
+/* PATH, LANG, the user's HOME, USER and LOGNAME; RLCTL_EVENT, RLCTL_DEVICE and RLCTL_TEXT of the
+ * event; and the variables of this process that begin with EVENT_, which configure programs. */
+char **event_environment(const struct event_user *user, struct json_object *event);
+void event_environment_free(char **environment);
+
+/* A file in memory with the text and a newline, so that a program that does not read holds nothing
+ * up. The descriptor, at its beginning, or -errno. */
+int event_input(const char *json);
 
 /* For a child process: a session of its own, the folder /, signals as by default, `input` as
  * standard input, standard error as standard output too, no other descriptor; then the program.

@@ -20,7 +20,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/events/event_program.h"
 #include "cli/output/output.h"
@@ -193,42 +192,29 @@ void runner_give(struct runner *runner, const char *json, uint64_t now_ns)
 
 /* ---- ending */
 
-/* NULL: it began. */
-static const char *cause_text(int error)
-{
-	if (error == ENOENT)
-		return "it is missing, or the interpreter that its first line names";
-	if (error == ENOEXEC)
-		return "it is no program: a script begins with #!/bin/sh or the like";
-	return error ? strerror(error) : NULL;
-}
-
-static void result_print(char *out, size_t size, const struct runner *runner,
-			 const struct running *slot, int status)
-{
-	char limit[NUMBER_TEXT_MAX];
-
-	wait_print(limit, runner->timeout_ns);
-	if (slot->overdue && runner->closing)
-		snprintf(out, size, "ended early, since rlctl ends");
-	else if (slot->overdue)
-		snprintf(out, size, "ended after its time limit of %s (--exec-timeout)", limit);
-	else if (WIFSIGNALED(status))
-		snprintf(out, size, "ended by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
-	else
-		snprintf(out, size, "exit status %d", WEXITSTATUS(status));
-}
-
 static void result_warn(struct runner *runner, const struct running *slot, int status,
 			uint64_t now_ns)
 {
-	const char *cause = cause_text(runner->errors[slot - runner->running]);
-	char text[RESULT_MAX];
+	int error = runner->errors[slot - runner->running]; /* 0: it began */
+	char text[RESULT_MAX], limit[NUMBER_TEXT_MAX];
 
-	result_print(text, sizeof(text), runner, slot, status);
-	if (cause)
-		warn(runner, &runner->failures, now_ns, "not run for %s: %s", slot->event, cause);
+	wait_print(limit, runner->timeout_ns);
+	if (slot->overdue && runner->closing)
+		snprintf(text, sizeof(text), "ended early, since rlctl ends");
+	else if (slot->overdue)
+		snprintf(text, sizeof(text), "ended after its time limit of %s (--exec-timeout)",
+			 limit);
+	else if (WIFSIGNALED(status))
+		snprintf(text, sizeof(text), "ended by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(text, sizeof(text), "exit status %d", WEXITSTATUS(status));
+	if (error)
+		warn(runner, &runner->failures, now_ns, "not run for %s: %s", slot->event,
+		     error == ENOENT ? "it is missing, or the interpreter that its first line names"
+		     : error == ENOEXEC
+			     ? "it is no program: a script begins with #!/bin/sh or the like"
+			     : strerror(error));
 	else if (status || slot->overdue)
 		warn(runner, &runner->failures, now_ns, "%s: %s", slot->event, text);
 }
@@ -354,26 +340,20 @@ static void programs_wait(struct runner *runner, uint64_t until_ns)
 	}
 }
 
-static void queue_drop(struct runner *runner)
-{
-	uint64_t lost = runner->lost + runner->queued;
-
-	while (runner->queued)
-		queue_drop_first(runner);
-	runner->lost = 0;
-	if (lost)
-		note("warning: --exec %s: %" PRIu64 " events were not given to it before the end",
-		     runner->program.given, lost);
-}
-
 void runner_close(struct runner *runner, uint64_t patience_ns)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t lost;
 
 	if (!runner)
 		return;
-	programs_wait(runner, now_ns + patience_ns);
-	queue_drop(runner);
+	programs_wait(runner, clock_ns(CLOCK_MONOTONIC) + patience_ns);
+	lost = runner->lost + runner->queued;
+	runner->lost = 0;
+	while (runner->queued)
+		queue_drop_first(runner);
+	if (lost)
+		note("warning: --exec %s: %" PRIu64 " events were not given to it before the end",
+		     runner->program.given, lost);
 	runner->closing = true;
 	for (uint32_t i = 0; i < runner->at_once; i++)
 		runner->running[i].end_ns = 0;

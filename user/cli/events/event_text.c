@@ -5,9 +5,24 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
+
+const char *event_member(json_object *event, const char *name)
+{
+	json_object *value;
+
+	if (!json_object_object_get_ex(event, name, &value))
+		return "";
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+uint64_t event_time_of(json_object *event, const char *name)
+{
+	uint64_t ns;
+
+	return time_parse(event_member(event, name), &ns) ? 0 : ns;
+}
 
 void text_put_escaped(FILE *file, const char *text)
 {

@@ -38,17 +38,6 @@ static struct watched *watched_find(const struct follower *f, const char *path)
 
 /* ---- instances that come and go */
 
-static void attached_tell(struct watched *w)
-{
-	struct pending *pending = watched_event(w, EVENT_ATTACH);
-
-	if (!pending)
-		return;
-	pending->event.time_ns = w->instance.info.since_ns;
-	event_text_set(&pending->event, "attached, with %zu rule%s", w->policy.count,
-		       w->policy.count == 1 ? "" : "s");
-}
-
 /* Before the next one was attached, where it was noticed after that. */
 static void detached_tell(struct watched *w)
 {
@@ -66,19 +55,23 @@ static void detached_tell(struct watched *w)
 }
 
 /* An instance that cannot be opened yet is tried again in the next round. */
-static void instance_add(struct follower *f, const char *path, const char *device,
-			 enum rl_hook hook)
+static void instance_add(struct follower *f, const struct pinned *at)
 {
+	struct pending *pending;
 	struct watched *w;
 
-	if (watched_open(path, device, hook, f->begun, &w))
+	if (watched_open(at->path, at->device, at->hook, f->begun, &w))
 		return;
 	w->receivers = &f->receivers;
 	w->seen = true;
 	w->next = f->list;
 	f->list = w;
-	if (f->begun)
-		attached_tell(w);
+	pending = f->begun ? watched_event(w, EVENT_ATTACH) : NULL;
+	if (!pending)
+		return;
+	pending->event.time_ns = w->instance.info.since_ns;
+	event_text_set(&pending->event, "attached, with %zu rule%s", w->policy.count,
+		       w->policy.count == 1 ? "" : "s");
 }
 
 static int instances_find(struct follower *f)
@@ -89,13 +82,12 @@ static int instances_find(struct follower *f)
 	for (struct watched *w = f->list; w; w = w->next)
 		w->seen = false;
 	for (size_t i = 0; i < places.count; i++) {
-		const struct pinned *at = &places.items[i];
-		struct watched *w = watched_find(f, at->path);
+		struct watched *w = watched_find(f, places.items[i].path);
 
 		if (w)
 			w->seen = true;
 		else
-			instance_add(f, at->path, at->device, at->hook);
+			instance_add(f, &places.items[i]);
 	}
 	places_clear(&places);
 	if (!ret && !f->list && !f->waits)

@@ -50,7 +50,9 @@ bool journal_is_followed(const char *pins)
 	return followed;
 }
 
-const char *journal_ending(enum event_kind kind)
+/* The ending of the file that such an event is in: that of bans also has the events that are lost,
+ * which are mostly bans. */
+static const char *journal_ending(enum event_kind kind)
 {
 	switch (kind) {
 	case EVENT_BAN_BEGIN:

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <json-c/json.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "kernel/instance/instance.h"
 #include "watch/events/event.h"
@@ -28,10 +30,6 @@ int journal_lock(const char *pins);
 /* Is there a follower that writes it? */
 bool journal_is_followed(const char *pins);
 
-/* The ending of the file that such an event is in: that of bans also has the events that are lost,
- * which are mostly bans. */
-const char *journal_ending(enum event_kind kind);
-
 /* Keeps the journals of this network namespace in a folder from now on, with what is in them. 0, or
  * < 0; reports. */
 int journal_keep_in(const struct target *target, const char *folder);
@@ -43,3 +41,28 @@ void journal_append(const char *pins, enum event_kind kind, const char *line);
  * in the order of each journal. 0 or < 0; reports a journal that may not be read. */
 int journal_read(const struct target *target, void (*visit)(struct json_object *event, void *arg),
 		 void *arg);
+
+/* ---- passes on each line that is appended to the journal of an instance; silent */
+
+#define JOURNAL_TAILS 4 /* files: two, in each of two places */
+
+struct journal_tail {
+	struct journal_tail_file {
+		int fd;            /* -1: it is not there */
+		uint64_t since_ns; /* CLOCK_REALTIME: lines up to its present end that are older are
+				      past */
+	} file[JOURNAL_TAILS];
+	dev_t kept_dev;   /* of the folder that is kept */
+	ino_t kept_ino;   /* 0: there is none */
+	uint64_t last_ns; /* CLOCK_REALTIME: of the last line that was read */
+};
+
+/* From now on; or since since_ns (CLOCK_REALTIME), if it is not 0. */
+void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t since_ns);
+void journal_tail_close(struct journal_tail *tail);
+
+/* Calls `visit` for each line that was appended since the last call, by whichever process. 0, or
+ * the first value of `visit` that is not 0. */
+typedef int (*journal_line_fn)(const char *line, struct json_object *event, void *arg);
+int journal_tail_poll(struct journal_tail *tail, const char *pins, journal_line_fn visit,
+		      void *arg);

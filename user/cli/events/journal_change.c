@@ -28,32 +28,24 @@ static const enum event_kind kinds[] = {
 
 /* ---- who gave the command */
 
-/* Whoever logged in, whatever user he has become since; -1: nobody did, as in a service. */
-static uid_t login_uid(void)
-{
-	FILE *file = fopen("/proc/self/loginuid", "re");
-	unsigned int uid = -1u;
-
-	if (file && fscanf(file, "%u", &uid) != 1)
-		uid = -1u;
-	if (file)
-		fclose(file);
-	return uid;
-}
-
-/* Local users only: a directory that does not answer must not hold up a command. */
+/* Whoever logged in, whatever user he has become since; in a service, the process's own. Local
+ * users only: a directory that does not answer must not hold up a command. */
 static void user_put(char out[EVENT_USER_MAX])
 {
-	uid_t login = login_uid(), uid = login == (uid_t)-1 ? getuid() : login;
-	FILE *file = fopen("/etc/passwd", "re");
+	FILE *login = fopen("/proc/self/loginuid", "re"), *file = fopen("/etc/passwd", "re");
 	struct passwd *user;
+	uid_t uid = -1;
 
+	if (!login || fscanf(login, "%u", &uid) != 1 || uid == (uid_t)-1)
+		uid = getuid();
 	snprintf(out, EVENT_USER_MAX, "%u", uid);
 	while (file && (user = fgetpwent(file)))
 		if (user->pw_uid == uid) {
 			snprintf(out, EVENT_USER_MAX, "%s", user->pw_name);
 			break;
 		}
+	if (login)
+		fclose(login);
 	if (file)
 		fclose(file);
 }
@@ -105,23 +97,17 @@ static void rules_put(const struct instance_change *change, struct event *event)
 
 /* ---- the members of a set */
 
-static void members_put(const struct instance_change *change, struct event *event)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; count < EVENT_MEMBERS && i < change->member_count; i++)
-		if (change->members[i].became == MEMBER_ADDED)
-			member_print(event->members[count++], &change->members[i].member);
-}
-
 static void set_put(const struct instance_change *change, struct event *event)
 {
 	const char *verb = change->kind == CHANGE_SET_ADD ? "added to" : "deleted from";
 	char number[NUMBER_TEXT_MAX];
+	size_t count = 0;
 
 	snprintf(event->set, sizeof(event->set), "%s", change->name);
 	event->count = change->number;
-	members_put(change, event);
+	for (size_t i = 0; count < EVENT_MEMBERS && i < change->member_count; i++)
+		if (change->members[i].became == MEMBER_ADDED)
+			member_print(event->members[count++], &change->members[i].member);
 	number_print(number, change->number);
 	if (change->number == 1 && *event->members[0])
 		snprintf(event->text, EVENT_TEXT_MAX, "%s %s set %s by %s", event->members[0], verb,
@@ -172,22 +158,19 @@ static void text_put(const struct instance_change *change, struct event *event)
 	}
 }
 
-/* A follower sees these for itself, with more than is known here. */
-static bool is_seen(enum change_kind kind)
-{
-	return kind == CHANGE_SET_FULL || kind == CHANGE_FLEET_JOINED || kind == CHANGE_FLEET_LOST;
-}
-
 static void change_write(const struct instance_change *change)
 {
 	struct event event = {.kind = kinds[change->kind],
 			      .time_ns =
 				      change->time_ns ? change->time_ns : clock_ns(CLOCK_REALTIME),
 			      .hook = (uint8_t)change->hook};
+	/* A follower sees these for itself, with more than is known here. */
+	bool seen = change->kind == CHANGE_SET_FULL || change->kind == CHANGE_FLEET_JOINED ||
+		    change->kind == CHANGE_FLEET_LOST;
 	struct json_object *object;
 	char *line;
 
-	if (is_seen(change->kind) && journal_is_followed(change->path))
+	if (seen && journal_is_followed(change->path))
 		return;
 	snprintf(event.device, sizeof(event.device), "%s", change->device);
 	user_put(event.user);

@@ -35,19 +35,6 @@ static int file_move(int from_folder, const char *from_name, int to_folder, cons
 	return ret ? ret : unlinkat(from_folder, from_name, 0) ? -errno : 0;
 }
 
-/* Former files and the others go into one: their lines have times. */
-static int files_move(DIR *run, int kept)
-{
-	struct journal_name name;
-	struct dirent *entry;
-	int ret = 0;
-
-	while (!ret && (entry = readdir(run)))
-		if (journal_name_split(entry->d_name, &name))
-			ret = file_move(dirfd(run), entry->d_name, kept, name.current);
-	return ret;
-}
-
 /* A line that a crash has cut off must not swallow the next one. */
 static void lines_end(DIR *kept)
 {
@@ -69,17 +56,23 @@ static void lines_end(DIR *kept)
 	}
 }
 
+/* Former files and the others go into one: their lines have times. */
 static int journals_move(const char *root, const char *folder)
 {
 	char run[JOURNAL_PATH_MAX];
 	int ret = journal_folder(root, run);
 	DIR *kept = ret ? NULL : opendir(folder), *dir = kept ? opendir(run) : NULL;
+	struct journal_name name;
+	struct dirent *entry;
 
 	if (!ret)
 		ret = dir ? 0 : -errno;
 	if (dir) {
 		lines_end(kept);
-		ret = files_move(dir, dirfd(kept));
+		while (!ret && (entry = readdir(dir)))
+			if (journal_name_split(entry->d_name, &name))
+				ret = file_move(dirfd(dir), entry->d_name, dirfd(kept),
+						name.current);
 		closedir(dir);
 	}
 	if (kept)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* An event is in the place that its writer could write to, so both are read. */
-#include "cli/events/journal_tail.h"
+#include "cli/events/journal.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/events/event_input.h"
+#include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/events/journal_place.h"
 

@@ -11,7 +11,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
@@ -107,15 +106,6 @@ static struct event event_of(const struct instance *instance, enum event_kind ki
 	return event;
 }
 
-static void attach_add(struct past *past, const struct instance *instance)
-{
-	struct event event = event_of(instance, EVENT_ATTACH);
-
-	event.time_ns = instance->info.since_ns;
-	snprintf(event.text, sizeof(event.text), "attached");
-	event_add(past, &event);
-}
-
 static void alarms_add(struct past *past, const struct instance *instance)
 {
 	uint64_t offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
@@ -157,20 +147,9 @@ static void ban_add(struct past *past, const struct instance *instance,
 	event_add(past, &event);
 }
 
-static void bans_lost_add(struct past *past, const struct instance *instance, size_t count)
-{
-	struct event event = event_of(instance, EVENT_LOST);
-
-	event.time_ns = clock_ns(CLOCK_REALTIME);
-	event.count = event.of[EVENT_BAN_BEGIN] = count;
-	snprintf(event.text, sizeof(event.text),
-		 "%zu more bans are in force: `rlctl source list --banned -i %s` lists them", count,
-		 instance->device);
-	event_add(past, &event);
-}
-
 static int bans_add(struct past *past, const struct instance *instance)
 {
+	struct event lost = event_of(instance, EVENT_LOST);
 	struct source_entry *entries = NULL;
 	struct policy policy = {0};
 	struct policy_context ctx;
@@ -182,8 +161,15 @@ static int bans_add(struct past *past, const struct instance *instance)
 	instance_context(instance, &ctx);
 	for (size_t i = 0; !ret && i < count && i < BANS_MAX; i++)
 		ban_add(past, instance, &entries[i], &ctx);
-	if (!ret && count > BANS_MAX)
-		bans_lost_add(past, instance, count - BANS_MAX);
+	if (!ret && count > BANS_MAX) {
+		lost.time_ns = clock_ns(CLOCK_REALTIME);
+		lost.count = lost.of[EVENT_BAN_BEGIN] = count - BANS_MAX;
+		snprintf(
+			lost.text, sizeof(lost.text),
+			"%zu more bans are in force: `rlctl source list --banned -i %s` lists them",
+			count - BANS_MAX, instance->device);
+		event_add(past, &lost);
+	}
 	free(entries);
 	policy_clear(&policy);
 	return ret;
@@ -191,9 +177,12 @@ static int bans_add(struct past *past, const struct instance *instance)
 
 static int visit(struct instance *instance, void *arg)
 {
+	struct event attached = event_of(instance, EVENT_ATTACH);
 	struct past *past = arg;
 
-	attach_add(past, instance);
+	attached.time_ns = instance->info.since_ns;
+	snprintf(attached.text, sizeof(attached.text), "attached");
+	event_add(past, &attached);
 	alarms_add(past, instance);
 	return past->filter->bans ? bans_add(past, instance) : 0;
 }

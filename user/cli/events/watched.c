@@ -8,8 +8,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/events/event_filter.h"
-#include "cli/events/event_input.h"
+#include "cli/events/event_sink.h"
 #include "cli/events/event_json.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
@@ -65,14 +64,6 @@ void event_text_set(struct event *event, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(event->text, sizeof(event->text), format, args);
 	va_end(args);
-}
-
-const struct rule *watched_rule(const struct watched *w, uint32_t counter_id)
-{
-	policy_for_each (&w->policy, rule)
-		if (rule->counter_id == counter_id)
-			return rule;
-	return NULL;
 }
 
 void watched_rule_put(const struct watched *w, struct event *event, const struct rule *rule)

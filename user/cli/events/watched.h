@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cli/events/event_sink.h"
-#include "cli/events/journal_tail.h"
+#include "cli/events/journal.h"
 #include "kernel/instance/instance.h"
 #include "kernel/policy/rule_counters.h"
 #include "kernel/state/known_then.h"
@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "watch/events/alarms.h"
 #include "watch/events/event.h"
+#include "watch/traffic/rule_book.h"
 
 #define WATCHED_QUEUE   128          /* events that wait */
 #define WATCHED_DROPS   64           /* rules that drop at a time */
@@ -129,7 +130,6 @@ void event_text_set(struct event *event, const char *format, ...)
 
 /* The line of the rule without `rule`; nothing if rule is NULL. */
 void watched_rule_put(const struct watched *w, struct event *event, const struct rule *rule);
-const struct rule *watched_rule(const struct watched *w, uint32_t counter_id);
 
 /* CLOCK_REALTIME of a time of CLOCK_MONOTONIC. */
 uint64_t realtime_of(uint64_t monotonic_ns);

@@ -51,14 +51,6 @@ static void ban_describe(const struct watched *w, const struct rl_state_key *key
 		pending->counter_id = rule->counter_id;
 }
 
-static struct told_ban *told_find(struct watched *w, uint32_t seat)
-{
-	for (int i = 0; i < WATCHED_TOLD; i++)
-		if (w->bans.told[i].seat == seat)
-			return &w->bans.told[i];
-	return NULL;
-}
-
 static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_seat *now)
 {
 	struct pending *pending = watched_event(w, EVENT_BAN_BEGIN);
@@ -99,11 +91,16 @@ static void ended_tell(struct watched *w, const struct rl_state_key *key, uint64
 static void seat_ended(struct watched *w, uint32_t seat, const struct rl_ban_seat *now)
 {
 	uint64_t until_ns = w->bans.until_ns[seat];
-	struct told_ban *told = told_find(w, seat);
+	const struct rl_state_key *key = now->until_ns == until_ns ? &now->key : NULL;
+	struct told_ban *told = w->bans.told;
 
-	ended_tell(w, now->until_ns == until_ns ? &now->key : told ? &told->key : NULL, until_ns);
-	if (told)
+	while (told < w->bans.told + WATCHED_TOLD && told->seat != seat)
+		told++;
+	if (told < w->bans.told + WATCHED_TOLD) {
+		key = key ? key : &told->key;
 		told->seat = 0;
+	}
+	ended_tell(w, key, until_ns);
 	w->bans.until_ns[seat] = 0;
 	w->bans.in_force--;
 }
@@ -171,18 +168,6 @@ static void ended_look(struct watched *w, const struct ban_seats *seats, uint64_
 
 /* ---- rounds */
 
-/* Takes the bans of a map that was not seen before for known. */
-static void seats_learn(struct watched *w, const struct ban_seats *seats)
-{
-	watched_bans_clear(w);
-	w->bans.until_ns = calloc((size_t)seats->count + 1, sizeof(*w->bans.until_ns));
-	if (!w->bans.until_ns)
-		out_of_memory();
-	w->bans.id = seats->id;
-	w->bans.count = seats->count;
-	w->bans.hand = seats->hand;
-}
-
 static void seats_poll(struct watched *w, const struct ban_seats *seats, uint64_t now_ns)
 {
 	uint64_t looked = seats->hand - w->bans.hand;
@@ -202,23 +187,27 @@ static void seats_poll(struct watched *w, const struct ban_seats *seats, uint64_
 			seats->count;
 }
 
-/* A policy that first bans makes the map: its bans are new ones. */
+/* A policy that first bans makes the map: its bans are new ones. Those of a map that was not seen
+ * before for another reason are taken for known. */
 void watched_bans_poll(struct watched *w, uint64_t now_ns)
 {
 	struct ban_seats seats;
-	bool first;
+	bool first, grown = w->bans.id;
 
 	if (ban_seats_open(&w->instance, &seats))
 		return; /* none, or being detached */
 	first = !w->bans.id && !w->bans.drops && !w->receivers;
 	if (w->bans.id != seats.id || w->bans.count != seats.count) {
-		bool grown = w->bans.id;
-
-		seats_learn(w, &seats);
-		if (first || grown)
+		watched_bans_clear(w);
+		w->bans.until_ns = calloc((size_t)seats.count + 1, sizeof(*w->bans.until_ns));
+		if (!w->bans.until_ns)
+			out_of_memory();
+		w->bans.id = seats.id;
+		w->bans.count = seats.count;
+		if (first || grown) {
+			w->bans.hand = seats.hand;
 			circle_look(w, &seats, 0, seats.count, UINT64_MAX, false);
-		else
-			w->bans.hand = 0;
+		}
 	}
 	if (seats.count)
 		seats_poll(w, &seats, now_ns);

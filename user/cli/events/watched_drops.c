@@ -50,21 +50,33 @@ static void peak_step(struct rule_drops *drops, uint64_t before_ns, uint64_t now
 
 /* ---- events */
 
-static void begun_tell(struct watched *w, struct rule_drops *drops, uint64_t now_ns)
+static void malformed_put(struct event *event, const struct rule_drops *drops, uint64_t until_ns)
+{
+	snprintf(event->reason, sizeof(event->reason), "%s", reason_rows[RL_REASON_MALFORMED].text);
+	event->has_rate = true;
+	event->rate = rule_drops_rate(drops, until_ns);
+}
+
+static void begun_tell(struct watched *w, const struct rule_drops *drops, uint64_t now_ns)
 {
 	struct pending *pending = watched_event(w, EVENT_DROPS_BEGIN);
 
 	if (!pending)
 		return;
+	pending->event.time_ns = realtime_of(drops->onset.first_ns);
+	if (drops == &w->drops.malformed) {
+		malformed_put(&pending->event, drops, now_ns);
+		event_text_set(&pending->event, "malformed packets come, and are dropped");
+		return;
+	}
 	pending->counter_id = drops->counter_id;
 	pending->due_ns = now_ns + EXCERPT_WAIT_NS;
-	pending->event.time_ns = realtime_of(drops->onset.first_ns);
-	watched_rule_put(w, &pending->event, watched_rule(w, drops->counter_id));
+	watched_rule_put(w, &pending->event, rule_counted(&w->policy, drops->counter_id));
 	event_text_set(&pending->event, "a rule begins to drop: %.900s", pending->event.rule);
 }
 
 /* at_last: with its last drop; else after the pause that followed. */
-static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last)
+static void ended_tell(struct watched *w, const struct rule_drops *drops, bool at_last)
 {
 	struct pending *pending = watched_event(w, EVENT_DROPS_END);
 	char packets[NUMBER_TEXT_MAX], bytes[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
@@ -73,18 +85,25 @@ static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last
 	if (!pending)
 		return;
 	event = &pending->event;
-	watched_rule_put(w, event, watched_rule(w, drops->counter_id));
 	if (at_last)
 		event->time_ns = realtime_of(drops->onset.last_ns);
-	event->has_rate = event->has_dropped = true;
+	event->has_dropped = true;
 	event->dropped = amount_less(drops->last, &drops->base);
+	number_print(packets, event->dropped.packets);
+	size_print(bytes, event->dropped.bytes);
+	wait_print(time, drops->onset.last_ns - drops->base_ns);
+	if (drops == &w->drops.malformed) {
+		malformed_put(event, drops, drops->onset.last_ns);
+		event_text_set(event, "no malformed packets come any more, after %s in %s", packets,
+			       time);
+		return;
+	}
+	watched_rule_put(w, event, rule_counted(&w->policy, drops->counter_id));
+	event->has_rate = true;
 	event->rate = rule_drops_rate(drops, drops->onset.last_ns);
 	event->last_ns = realtime_of(drops->onset.last_ns);
 	event->peak = drops->peak.packets > event->rate.packets ? drops->peak : event->rate;
 	traits_excerpt(&drops->traits, event->rate.packets, &event->excerpt);
-	number_print(packets, event->dropped.packets);
-	size_print(bytes, event->dropped.bytes);
-	wait_print(time, drops->onset.last_ns - drops->base_ns);
 	event_text_set(event, "a rule %s, after %s packets (%s) in %s: %.800s",
 		       drops->gone ? "that dropped was removed"
 		       : w->ends   ? "drops, and is watched no longer"
@@ -92,48 +111,10 @@ static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last
 		       packets, bytes, time, event->rule);
 }
 
-static void malformed_put(struct event *event, const struct rule_drops *drops, uint64_t until_ns)
-{
-	snprintf(event->reason, sizeof(event->reason), "%s", reason_rows[RL_REASON_MALFORMED].text);
-	event->has_rate = true;
-	event->rate = rule_drops_rate(drops, until_ns);
-}
-
-static void malformed_begun_tell(struct watched *w, uint64_t now_ns)
-{
-	struct pending *pending = watched_event(w, EVENT_DROPS_BEGIN);
-	const struct rule_drops *drops = &w->drops.malformed;
-
-	if (!pending)
-		return;
-	pending->event.time_ns = realtime_of(drops->onset.first_ns);
-	malformed_put(&pending->event, drops, now_ns);
-	event_text_set(&pending->event, "malformed packets come, and are dropped");
-}
-
-static void malformed_ended_tell(struct watched *w, bool at_last)
-{
-	struct pending *pending = watched_event(w, EVENT_DROPS_END);
-	const struct rule_drops *drops = &w->drops.malformed;
-	char packets[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
-
-	if (!pending)
-		return;
-	if (at_last)
-		pending->event.time_ns = realtime_of(drops->onset.last_ns);
-	malformed_put(&pending->event, drops, drops->onset.last_ns);
-	pending->event.has_dropped = true;
-	pending->event.dropped = amount_less(drops->last, &drops->base);
-	number_print(packets, pending->event.dropped.packets);
-	wait_print(time, drops->onset.last_ns - drops->base_ns);
-	event_text_set(&pending->event, "no malformed packets come any more, after %s in %s",
-		       packets, time);
-}
-
 void watched_drops_end(struct watched *w)
 {
 	if (w->drops.malformed.onset.on)
-		malformed_ended_tell(w, true);
+		ended_tell(w, &w->drops.malformed, true);
 	for (size_t i = 0; i < w->drops.count; i++)
 		if (w->drops.rules[i]->onset.on)
 			ended_tell(w, w->drops.rules[i], true);
@@ -200,11 +181,12 @@ static struct rule_counters *counters_now(const struct watched *w)
 	return now;
 }
 
+/* Counters that are not known are those of no rule. */
 static void before_set(struct drops *d, struct rule_counters *now, size_t count, uint64_t now_ns)
 {
 	free(d->before);
 	d->before = now;
-	d->before_count = count;
+	d->before_count = now ? count : 0;
 	d->before_ns = now_ns;
 }
 
@@ -224,27 +206,19 @@ static void counters_compare(struct watched *w, uint64_t now_ns)
 	d->next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
 }
 
-static bool same_counters(const struct policy *a, const struct policy *b)
-{
-	bool same = a->count == b->count;
-
-	for (size_t i = 0; same && i < a->count; i++)
-		same = a->rules[i].counter_id == b->rules[i].counter_id;
-	return same;
-}
-
 /* Counters of other rules: what was dropped since the last reading is not told. */
 void watched_drops_policy_changed(struct watched *w, const struct policy *before)
 {
 	struct drops *d = &w->drops;
-	struct rule_counters *now;
+	bool same = before->count == w->policy.count;
 
-	if (d->before && same_counters(before, &w->policy))
+	for (size_t i = 0; same && i < before->count; i++)
+		same = before->rules[i].counter_id == w->policy.rules[i].counter_id;
+	if (d->before && same)
 		return;
-	now = counters_now(w);
-	before_set(d, now, now ? w->policy.count : 0, clock_ns(CLOCK_MONOTONIC));
+	before_set(d, counters_now(w), w->policy.count, clock_ns(CLOCK_MONOTONIC));
 	for (size_t i = 0; i < d->count; i++)
-		d->rules[i]->gone = !watched_rule(w, d->rules[i]->counter_id);
+		d->rules[i]->gone = !rule_counted(&w->policy, d->rules[i]->counter_id);
 }
 
 static void malformed_step(struct watched *w, const struct rl_amount *now, uint64_t now_ns)
@@ -264,9 +238,9 @@ static void malformed_step(struct watched *w, const struct rl_amount *now, uint6
 		return;
 	change = onset_step(&drops->onset, delta.packets, before_ns, now_ns);
 	if (change == ONSET_BEGUN)
-		malformed_begun_tell(w, now_ns);
+		begun_tell(w, drops, now_ns);
 	if (change == ONSET_ENDED)
-		malformed_ended_tell(w, false);
+		ended_tell(w, drops, false);
 }
 
 int watched_drops_poll(struct watched *w, uint64_t now_ns)

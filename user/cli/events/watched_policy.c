@@ -15,20 +15,10 @@
 
 /* ---- trials: the record outlives its pin as long as it is open */
 
-static void undone_tell(struct watched *w, const struct trial_record *record)
-{
-	struct pending *pending = watched_command_event(w, EVENT_TRIAL_UNDONE);
-
-	if (pending)
-		event_text_set(&pending->event, "%s",
-			       record->kind == TRIAL_LIMITER
-				       ? "not confirmed: the limiter was detached"
-				       : "not confirmed: the previous policy is in force again");
-}
-
 static void trial_poll(struct watched *w)
 {
 	struct trial_record record = {0};
+	struct pending *pending;
 
 	if (w->trial_fd < 0)
 		w->trial_fd = trial_record_open(w->instance.path, false, &record);
@@ -36,8 +26,13 @@ static void trial_poll(struct watched *w)
 		return;
 	if (!trial_record_read(w->trial_fd, &record) && record.state == TRIAL_RUNS)
 		return;
-	if (record.state == TRIAL_UNDONE)
-		undone_tell(w, &record);
+	pending =
+		record.state == TRIAL_UNDONE ? watched_command_event(w, EVENT_TRIAL_UNDONE) : NULL;
+	if (pending)
+		event_text_set(&pending->event, "%s",
+			       record.kind == TRIAL_LIMITER
+				       ? "not confirmed: the limiter was detached"
+				       : "not confirmed: the previous policy is in force again");
 	close(w->trial_fd);
 	w->trial_fd = -1;
 }
@@ -57,16 +52,6 @@ static void change_count(const struct rule *from, const struct rule *to, void *a
 	changes->removed += !to;
 }
 
-static void applied_tell(struct watched *w, const struct changes *changes)
-{
-	struct pending *pending = watched_command_event(w, EVENT_APPLY);
-
-	if (pending)
-		event_text_set(&pending->event, "%zu rule%s: %zu added, %zu changed, %zu removed",
-			       w->policy.count, w->policy.count == 1 ? "" : "s", changes->added,
-			       changes->changed, changes->removed);
-}
-
 static void alarm_seen(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
 {
 	(void)from;
@@ -79,37 +64,28 @@ static void policy_take_over(struct watched *w, struct policy *next, uint64_t wr
 {
 	struct policy before = w->policy;
 	struct changes changes = {0};
-	bool first = !w->written;
+	struct pending *pending = NULL;
 	size_t count = policy_diff(&before, next, change_count, &changes);
 
 	w->policy = *next;
 	watched_drops_policy_changed(w, &before);
 	if (policy_alarms_diff(&before, next, alarm_seen, NULL))
 		watched_alarms_changed(w);
-	if (!first && (count || written != w->written))
-		applied_tell(w, &changes);
+	if (w->written && (count || written != w->written))
+		pending = watched_command_event(w, EVENT_APPLY);
+	if (pending)
+		event_text_set(&pending->event, "%zu rule%s: %zu added, %zu changed, %zu removed",
+			       next->count, next->count == 1 ? "" : "s", changes.added,
+			       changes.changed, changes.removed);
 	w->written = written;
 	policy_clear(&before);
-}
-
-static int policy_read_anew(struct watched *w, const struct rl_policy_header *header,
-			    uint64_t now_ns)
-{
-	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct policy next = {0};
-	int ret = instance_policy_read(&w->instance, &next);
-
-	if (ret)
-		return ret == -ESTALE ? -ENODEV : ret;
-	policy_take_over(w, &next, header->written);
-	w->generation = header->generation;
-	w->policy_next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
-	return 0;
 }
 
 int watched_policy_poll(struct watched *w, uint64_t now_ns)
 {
 	struct rl_policy_header header;
+	struct policy next = {0};
+	uint64_t cpu_ns;
 	int ret = policy_header_read(&w->instance, &header);
 
 	trial_poll(w);
@@ -117,5 +93,12 @@ int watched_policy_poll(struct watched *w, uint64_t now_ns)
 		return 0; /* being detached, which the pins will tell */
 	if (header.generation == w->generation || now_ns < w->policy_next_ns)
 		return 0;
-	return policy_read_anew(w, &header, now_ns);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	ret = instance_policy_read(&w->instance, &next);
+	if (ret)
+		return ret == -ESTALE ? -ENODEV : ret;
+	policy_take_over(w, &next, header.written);
+	w->generation = header.generation;
+	w->policy_next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
+	return 0;
 }

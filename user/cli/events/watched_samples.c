@@ -23,28 +23,23 @@ static uint32_t reasons_wanted(bool passed)
 	return bits;
 }
 
-/* Adds it to the alarms that have counted it and are of interest. */
-static void alarms_sample(struct watched *w, const struct sampled *sampled)
-{
-	if (sampled->packet.time_ns < w->alarms_ns)
-		return;
-	for (uint32_t i = 0; i < w->alarms.before.count; i++)
-		if (w->alarms_near & sampled->packet.alarms & 1u << i)
-			traits_add(&w->alarm_traits[i], sampled, w->instance.info.raw_ip);
-}
-
 static int on_sample(void *arg, const struct sampled *sampled)
 {
+	const struct rl_sample *packet = &sampled->packet;
 	struct watched *w = arg;
-	struct rule_drops *drops = watched_drops_find(w, sampled->packet.counter_id);
+	struct rule_drops *drops = watched_drops_find(w, packet->counter_id);
+	bool raw_ip = w->instance.info.raw_ip;
 
-	if (drops && !reason_rows[sampled->packet.reason % RL_REASON_COUNT].passes) {
-		traits_add(&drops->traits, sampled, w->instance.info.raw_ip);
-		if (sample_has_addresses(&sampled->packet) &&
-		    known_then_has(&w->known[0], &w->instance, sampled->packet.src))
-			traits_known_add(&drops->traits, sampled, w->instance.info.raw_ip);
+	if (drops && !reason_rows[packet->reason % RL_REASON_COUNT].passes) {
+		traits_add(&drops->traits, sampled, raw_ip);
+		if (sample_has_addresses(packet) &&
+		    known_then_has(&w->known[0], &w->instance, packet->src))
+			traits_known_add(&drops->traits, sampled, raw_ip);
 	}
-	alarms_sample(w, sampled);
+	/* Alarms that have counted it and are of interest. */
+	for (uint32_t i = 0; packet->time_ns >= w->alarms_ns && i < w->alarms.before.count; i++)
+		if (w->alarms_near & packet->alarms & 1u << i)
+			traits_add(&w->alarm_traits[i], sampled, raw_ip);
 	return 0;
 }
 
@@ -71,23 +66,20 @@ static void samples_open(struct watched *w, uint32_t reasons, uint64_t now_ns)
 
 /* ---- which alarms are about to go on */
 
-/* Packets or bytes a second, as struct alarm_now has the rate. */
-static double rate_on(const struct alarm_now *alarm)
-{
-	double rate = (double)alarm->phase[0].amount / (double)alarm->phase[0].period_ns *
-		      (double)NS_PER_SECOND;
-
-	return alarm->unit == RL_BITS ? rate / 8 : rate;
-}
-
 /* One that has just gone on is still of interest: its event waits for samples. */
 static bool is_near(const struct alarm_now *alarm, uint64_t now_ns)
 {
+	const struct rl_alarm_phase *on = &alarm->phase[0];
+	double rate; /* packets or bytes a second, as struct alarm_now has it */
+
 	if (alarm->manual) /* it counts none */
 		return false;
 	if (alarm->on)
 		return now_ns - alarm->since_ns < 2 * EXCERPT_WAIT_NS;
-	return alarm->phase[0].period_ns && alarm->rate * ALARM_PART >= rate_on(alarm);
+	if (!on->period_ns)
+		return false;
+	rate = (double)on->amount / (double)on->period_ns * (double)NS_PER_SECOND;
+	return alarm->rate * ALARM_PART >= (alarm->unit == RL_BITS ? rate / 8 : rate);
 }
 
 /* Samples of one that did not go on are forgotten. */

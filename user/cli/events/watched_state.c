@@ -36,10 +36,16 @@ static void rate_note(struct event *event, const struct alarm_now *alarm, char t
 	snprintf(text, RATE_TEXT_MAX, ", at %s%s a second", number, packets ? " packets" : "");
 }
 
-/* place: among the alarms of the policy; -1: its packets are not of interest. */
-static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int place)
+struct alarm_teller {
+	struct watched *w;
+	const struct alarms_now *now;
+};
+
+static void alarm_tell(const struct alarm_now *alarm, void *arg)
 {
-	struct pending *pending = watched_event(w, alarm->on ? EVENT_ALARM_ON : EVENT_ALARM_OFF);
+	const struct alarm_teller *teller = arg;
+	struct pending *pending =
+		watched_event(teller->w, alarm->on ? EVENT_ALARM_ON : EVENT_ALARM_OFF);
 	char rate[RATE_TEXT_MAX] = "";
 	struct event *event;
 
@@ -49,25 +55,14 @@ static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int pla
 	if (alarm->since_ns)
 		event->time_ns = realtime_of(alarm->since_ns);
 	snprintf(event->alarm, sizeof(event->alarm), "%s", alarm->name);
-	if (!alarm->manual) {
+	if (!alarm->manual)
 		rate_note(event, alarm, rate);
-		pending->alarm = place;
-		pending->due_ns = alarm->on ? clock_ns(CLOCK_MONOTONIC) + EXCERPT_WAIT_NS : 0;
+	if (!alarm->manual && alarm->on) { /* its packets are of interest */
+		pending->alarm = (int)(alarm - teller->now->alarm);
+		pending->due_ns = clock_ns(CLOCK_MONOTONIC) + EXCERPT_WAIT_NS;
 	}
 	event_text_set(event, "alarm %s is %s%s%s%s", alarm->name, alarm->on ? "on" : "off", rate,
 		       *alarm->comment ? ": " : "", alarm->comment);
-}
-
-struct alarm_teller {
-	struct watched *w;
-	const struct alarms_now *now;
-};
-
-static void on_change(const struct alarm_now *alarm, void *arg)
-{
-	const struct alarm_teller *teller = arg;
-
-	alarm_tell(teller->w, alarm, alarm->on ? (int)(alarm - teller->now->alarm) : -1);
 }
 
 static void alarms_poll(struct watched *w)
@@ -79,7 +74,7 @@ static void alarms_poll(struct watched *w)
 		return;
 	if (!alarms_same_places(&w->alarms.before, &now))
 		watched_alarms_changed(w);
-	alarm_changes_tell(&w->alarms, &now, on_change, &teller);
+	alarm_changes_tell(&w->alarms, &now, alarm_tell, &teller);
 }
 
 /* ---- sets */
@@ -124,31 +119,27 @@ static void sets_poll(struct watched *w, uint64_t now_ns)
 
 /* ---- fleets */
 
-static void fleet_tell(struct watched *w, const struct rl_fleet_session *session, bool joined)
-{
-	struct pending *pending = watched_event(w, joined ? EVENT_FLEET_JOINED : EVENT_FLEET_LOST);
-	const char *why = !session->since_ns                 ? "its agent has left"
-			  : !fleet_session_is_alive(session) ? "its agent does not answer"
-							     : "Redis does not answer";
-
-	if (pending && joined)
-		event_text_set(&pending->event, "fleet %s joined as %s: %" PRIu32 " members",
-			       session->fleet, session->node, session->members);
-	else if (pending)
-		event_text_set(&pending->event,
-			       "fleet lost: %s; limits are held by this machine alone", why);
-}
-
 static void fleet_poll(struct watched *w)
 {
 	struct rl_fleet_session session;
-	bool shared;
+	struct pending *pending = NULL;
+	bool shared, alive;
 
 	if (fleet_session_read(&w->instance, &session))
 		return;
-	shared = session.since_ns && session.shared && fleet_session_is_alive(&session);
+	alive = fleet_session_is_alive(&session);
+	shared = session.since_ns && session.shared && alive;
 	if (w->fleet_read && shared != w->fleet_shared)
-		fleet_tell(w, &session, shared);
+		pending = watched_event(w, shared ? EVENT_FLEET_JOINED : EVENT_FLEET_LOST);
+	if (pending && shared)
+		event_text_set(&pending->event, "fleet %s joined as %s: %" PRIu32 " members",
+			       session.fleet, session.node, session.members);
+	else if (pending)
+		event_text_set(&pending->event,
+			       "fleet lost: %s; limits are held by this machine alone",
+			       !session.since_ns ? "its agent has left"
+			       : !alive          ? "its agent does not answer"
+						 : "Redis does not answer");
 	w->fleet_shared = shared;
 	w->fleet_read = true;
 }

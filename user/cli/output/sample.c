@@ -153,7 +153,7 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 	const struct reason_row *reason =
 		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
 	const char *verdict = reason->passes ? "pass" : "drop";
-	const struct rule *rule = rule_book_find(book, sample->counter_id);
+	const struct rule *rule = rule_counted(&book->policy, sample->counter_id);
 	struct record record = record_begin();
 	char many[NUMBER_TEXT_MAX], words[RULE_TEXT_MAX];
 	struct member member;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/events/event_filter.h"
-#include "cli/events/event_input.h"
+#include "cli/events/event_sink.h"
+#include "cli/events/event_json.h"
 #include "cli/output/output.h"
 
 /* ---- members of events, which may come from a file */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/events/event_input.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
 #include "cli/report/incidents.h"

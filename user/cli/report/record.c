@@ -427,12 +427,3 @@ struct rl_amount record_sum(const struct record *record, const struct series *se
 		amount_add(&sum, &series->at[i]);
 	return sum;
 }
-
-const struct rule *record_rule(const struct record_side *side, uint32_t counter_id)
-{
-	if (counter_id != RL_WATCH_ANY)
-		policy_for_each (side->policy, rule)
-			if (rule->counter_id == counter_id)
-				return rule;
-	return NULL;
-}

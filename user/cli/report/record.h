@@ -127,6 +127,3 @@ void record_alarms(struct alarm_record *record, const struct alarms_now *now, ui
 
 /* The sum of the series; the series may be NULL. */
 struct rl_amount record_sum(const struct record *record, const struct series *series);
-
-/* The rule of the side with that counter_id, or NULL. */
-const struct rule *record_rule(const struct record_side *side, uint32_t counter_id);

@@ -120,7 +120,3 @@ struct json_object *json_differing(const struct record *record, size_t max, bool
 /* All differences, those of most packets first, an array of as many as HASH_COUNT says, which the
  * caller frees. Exits if out of memory. */
 const struct difference **differences_sorted(const struct record *record, size_t *count);
-
-/* The rule of the difference as words, "" where none decided. */
-void difference_rule(const struct record *record, const struct difference *difference,
-		     char words[RULE_TEXT_MAX]);

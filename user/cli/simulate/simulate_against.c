@@ -14,6 +14,7 @@
 #include "kernel/simulation.h"
 #include "kernel/state/stats.h"
 #include "policy/names.h"
+#include "watch/traffic/rule_book.h"
 
 #define SOURCES_SHOWN     10
 #define DIFFERENCES_SHOWN 10
@@ -43,11 +44,12 @@ const struct difference **differences_sorted(const struct record *record, size_t
 	return list;
 }
 
-void difference_rule(const struct record *record, const struct difference *difference,
-		     char words[RULE_TEXT_MAX])
+/* The rule of the difference as words, "" where none decided. */
+static void difference_rule(const struct record *record, const struct difference *difference,
+			    char words[RULE_TEXT_MAX])
 {
 	const struct record_side *side = &record->sides[difference->key.side];
-	const struct rule *rule = record_rule(side, difference->key.counter_id);
+	const struct rule *rule = rule_counted(side->policy, difference->key.counter_id);
 	struct policy_context ctx;
 
 	words[0] = '\0';

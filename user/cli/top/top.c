@@ -203,7 +203,7 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		out->rate[v] = rate_of(&top->rate[v], &own, &all);
 		out->error[v] = error_of(&top->rate[v], &own, &all);
 	}
-	out->rule = rule_book_find(&top->book, talker->last.counter_id);
+	out->rule = rule_counted(&top->book.policy, talker->last.counter_id);
 	if (top->by == TOP_BY_PATTERN) {
 		if (talker_value(talker, &value, &share) && share >= 50)
 			out->network = value;

@@ -16,6 +16,7 @@
 #include "policy/names.h"
 #include "policy/policy.h"
 #include "watch/traffic/look.h"
+#include "watch/traffic/rule_book.h"
 #include "watch/traffic/shares.h"
 #include "watch/traffic/talkers.h"
 
@@ -56,22 +57,14 @@ bool limited_is_hot(const struct instance *instance, const struct policy *policy
 	return hot && instance->info.table == RL_TABLE_HOT;
 }
 
-static const struct rule *rule_of(const struct sampling *s, const struct rl_sample *packet)
-{
-	policy_for_each (s->policy, rule)
-		if (rule->counter_id == packet->counter_id)
-			return is_hot(rule) ? rule : NULL;
-	return NULL;
-}
-
 static int candidate_add(void *arg, const struct sampled *sample)
 {
 	struct sampling *s = arg;
-	const struct rule *rule = rule_of(s, &sample->packet);
+	const struct rule *rule = rule_counted(s->policy, sample->packet.counter_id);
 	struct candidate *candidate = NULL;
 	struct rl_state_key key;
 
-	if (!rule)
+	if (!rule || !is_hot(rule))
 		return 0;
 	key = packet_key(rule, &sample->packet, &s->ask);
 	HASH_FIND(hh, s->list, &key, sizeof(key), candidate);

@@ -37,13 +37,12 @@ int rule_book_refresh(struct rule_book *book)
 	return 0;
 }
 
-const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot)
+const struct rule *rule_counted(const struct policy *policy, uint32_t counter_id)
 {
-	if (slot == RL_WATCH_ANY)
-		return NULL;
-	policy_for_each (&book->policy, rule)
-		if (rule->counter_id == slot)
-			return rule;
+	if (counter_id != RL_WATCH_ANY)
+		policy_for_each (policy, rule)
+			if (rule->counter_id == counter_id)
+				return rule;
 	return NULL;
 }
 

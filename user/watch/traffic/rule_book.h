@@ -21,8 +21,8 @@ void rule_book_clear(struct rule_book *book);
 /* Reads the policy again if it changed. 0 or negative. */
 int rule_book_refresh(struct rule_book *book);
 
-/* NULL: no rule, or one that was removed. */
-const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot);
+/* The rule with that slot of counters; NULL: RL_WATCH_ANY, or one that was removed. */
+const struct rule *rule_counted(const struct policy *policy, uint32_t counter_id);
 
 /* The member by which a rule of a set is for the sampled packet: false if it is none any more, or
  * the rule is of no set. */
