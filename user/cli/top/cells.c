@@ -49,9 +49,7 @@ static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *s
 {
 	char number[NUMBER_TEXT_MAX];
 
-	if (!state->has_state) {
-		snprintf(out, TOP_TEXT_MAX, "-");
-	} else if (state->allowance.remaining) {
+	if (state->allowance.remaining) {
 		si_print(number, state->allowance.remaining);
 		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
 			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
@@ -72,7 +70,6 @@ static void rate_cell(const struct top_row *row, enum talker_verdict verdict, en
 	char number[NUMBER_TEXT_MAX];
 
 	if (cell == CELL_ERROR) {
-		snprintf(out, TOP_TEXT_MAX, "-");
 		if (rate->packets && !unsure)
 			snprintf(out, TOP_TEXT_MAX, "%" PRIu64 "%%",
 				 (100 * error->packets + rate->packets - 1) / rate->packets);
@@ -80,31 +77,6 @@ static void rate_cell(const struct top_row *row, enum talker_verdict verdict, en
 	}
 	si_print(number, unsure ? n + error_n : n);
 	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "", number);
-}
-
-/* The port that more than a fifth of the samples are for; "53+": less than half. */
-static void dport_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
-{
-	const struct top_port *port = &row->dport;
-
-	if (!port->known)
-		snprintf(out, TOP_TEXT_MAX, "%s", port->has_ports ? "many" : "-");
-	else
-		snprintf(out, TOP_TEXT_MAX, "%u%s", port->number, port->share < 50 ? "+" : "");
-}
-
-static void ban_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
-{
-	snprintf(out, TOP_TEXT_MAX, "-");
-	if (row->state.ban_ns)
-		wait_print(out, row->state.ban_ns);
-}
-
-static void rule_cell(const struct top *top, const struct top_row *row, char out[TOP_TEXT_MAX])
-{
-	snprintf(out, TOP_TEXT_MAX, "-");
-	if (row->rule)
-		rule_format(out, row->rule, &top->book.ctx);
 }
 
 double top_share(const struct top *top, const struct top_row *row)
@@ -118,64 +90,58 @@ double top_share(const struct top *top, const struct top_row *row)
 	return all ? (double)own / (double)all : 0;
 }
 
-static void name_cell(const struct top *top, const struct top_row *row, char out[TOP_TEXT_MAX])
-{
-	struct pattern pattern;
-
-	if (top->by == TOP_BY_PATTERN) {
-		memcpy(&pattern, row->addr, sizeof(pattern));
-		pattern_print(out, &pattern, false);
-		return;
-	}
-	prefix_print(out, TOP_TEXT_MAX, row->addr, top_bits(top, row));
-}
-
-static void from_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
-{
-	snprintf(out, TOP_TEXT_MAX, "-");
-	if (row->network)
-		pattern_network_print(out, TOP_TEXT_MAX, row->network);
-}
-
-uint8_t top_bits(const struct top *top, const struct top_row *row)
-{
-	return talker_bits(top->by == TOP_BY_DEST, row->addr);
-}
-
 void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
 	      char out[TOP_TEXT_MAX])
 {
+	const struct top_port *port = &row->dport;
+	struct pattern pattern;
+
+	snprintf(out, TOP_TEXT_MAX, "-"); /* without a value */
 	switch (column) {
 	case COLUMN_SHARE:
 		snprintf(out, TOP_TEXT_MAX, "%.0f%%", 100 * top_share(top, row));
-		return;
+		break;
 	case COLUMN_NAME:
-		name_cell(top, row, out);
-		return;
+		memcpy(&pattern, row->addr, sizeof(pattern));
+		if (top->by == TOP_BY_PATTERN)
+			pattern_print(out, &pattern, false);
+		else
+			prefix_print(out, TOP_TEXT_MAX, row->addr,
+				     talker_bits(top->by == TOP_BY_DEST, row->addr));
+		break;
 	case COLUMN_FROM:
-		from_cell(row, out);
-		return;
+		if (row->network)
+			pattern_network_print(out, TOP_TEXT_MAX, row->network);
+		break;
 	case COLUMN_DROPPED:
 	case COLUMN_DROPPED_ERROR:
 	case COLUMN_DROPPED_BITS:
 		rate_cell(row, TALKER_DROPPED, column - COLUMN_DROPPED, out);
-		return;
+		break;
 	case COLUMN_PASSED:
 	case COLUMN_PASSED_ERROR:
 	case COLUMN_PASSED_BITS:
 		rate_cell(row, TALKER_PASSED, column - COLUMN_PASSED, out);
-		return;
-	case COLUMN_DPORT:
-		dport_cell(row, out);
-		return;
+		break;
+	case COLUMN_DPORT: /* that more than a fifth of the samples are for; "53+": less than half
+			    */
+		if (port->known)
+			snprintf(out, TOP_TEXT_MAX, "%u%s", port->number,
+				 port->share < 50 ? "+" : "");
+		else if (port->has_ports)
+			snprintf(out, TOP_TEXT_MAX, "many");
+		break;
 	case COLUMN_REMAINING:
-		remaining_print(out, &row->state);
-		return;
+		if (row->state.has_state)
+			remaining_print(out, &row->state);
+		break;
 	case COLUMN_BANNED:
-		ban_cell(row, out);
-		return;
+		if (row->state.ban_ns)
+			wait_print(out, row->state.ban_ns);
+		break;
 	default:
-		rule_cell(top, row, out);
+		if (row->rule)
+			rule_format(out, row->rule, &top->book.ctx);
 	}
 }
 

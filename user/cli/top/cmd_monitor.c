@@ -48,27 +48,12 @@ struct monitor {
 
 /* ---- which packets */
 
-static int reason_find(const char *word, size_t len)
-{
-	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (strlen(reason_rows[i].text) == len && !memcmp(reason_rows[i].text, word, len))
-			return i;
-	return -1;
-}
-
-static int reason_unknown(const char *word, size_t len)
+/* The reasons given, or all that drop, or all with --passed. */
+static int reasons_parse(const struct command *command, uint32_t *out)
 {
 #define REASON_WORD(name, text, passes) " " text
 	static const char names[] = RL_REASONS(REASON_WORD);
 #undef REASON_WORD
-
-	return wrong("invalid --reason '%.*s': use one or more of these, separated by commas:%s",
-		     (int)len, word, names);
-}
-
-/* The reasons given, or all that drop, or all with --passed. */
-static int reasons_parse(const struct command *command, uint32_t *out)
-{
 	const char *word = command->arguments[OPTION_REASON];
 	bool passed = option_given(command, OPTION_PASSED);
 
@@ -78,10 +63,15 @@ static int reasons_parse(const struct command *command, uint32_t *out)
 			*out |= 1u << i;
 	while (word) {
 		size_t len = strcspn(word, ",");
-		int reason = reason_find(word, len);
+		int reason = RL_REASON_COUNT - 1;
 
+		while (reason >= 0 && (strlen(reason_rows[reason].text) != len ||
+				       memcmp(reason_rows[reason].text, word, len) != 0))
+			reason--;
 		if (reason < 0)
-			return reason_unknown(word, len);
+			return wrong("invalid --reason '%.*s': use one or more of these, separated "
+				     "by commas:%s",
+				     (int)len, word, names);
 		*out |= 1u << reason;
 		word = word[len] ? word + len + 1 : NULL;
 	}

@@ -28,7 +28,7 @@
 
 /* ---- one snapshot */
 
-static int samples_collect(struct top *top, uint32_t seconds)
+static int top_once(const struct command *command, struct top *top, uint32_t seconds)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
 	struct pollfd fd = {.fd = watch_fd(top->watch), .events = POLLIN};
@@ -41,13 +41,8 @@ static int samples_collect(struct top *top, uint32_t seconds)
 	}
 	if (!ret)
 		ret = top_finish(top);
-	return ret ? ret : top_turn(top, ROWS_READ);
-}
-
-static int top_once(const struct command *command, struct top *top, uint32_t seconds)
-{
-	int ret = samples_collect(top, seconds);
-
+	if (!ret)
+		ret = top_turn(top, ROWS_READ);
 	if (ret)
 		return ret;
 	if (output_json)
@@ -85,33 +80,27 @@ struct run {
 	bool last; /* no other instance is opened: capabilities can go */
 };
 
-static int run_opened(const struct command *command, struct run *run, struct instance *instance)
-{
-	struct top top;
-	int ret = top_open(instance, run->rate, run->by, false, &top);
-
-	if (!ret && run->once && run->last && privileges_drop()) {
-		top_close(&top);
-		ret = -1;
-	}
-	if (ret)
-		return ret;
-	top.bpffs = command->target.bpffs;
-	top.has_next = run->has_next;
-	top.filter[run->by] = run->filter;
-	ret = run->once ? top_once(command, &top, run->seconds) : top_show(&top, &run->next);
-	top_close(&top);
-	return ret;
-}
-
 static int run_one(const struct command *command, void *arg)
 {
+	struct run *run = arg;
 	struct instance instance;
+	struct top top;
 	int ret = instance_open_shared(&command->target, &instance);
 
 	if (ret)
 		return ret;
-	ret = run_opened(command, arg, &instance);
+	ret = top_open(&instance, run->rate, run->by, false, &top);
+	if (!ret) {
+		top.bpffs = command->target.bpffs;
+		top.has_next = run->has_next;
+		top.filter[run->by] = run->filter;
+		if (run->once && run->last && privileges_drop())
+			ret = -1;
+		else
+			ret = run->once ? top_once(command, &top, run->seconds)
+					: top_show(&top, &run->next);
+		top_close(&top);
+	}
 	instance_close(&instance);
 	return ret;
 }

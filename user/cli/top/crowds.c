@@ -63,23 +63,20 @@ static void crowd_close(struct crowd_watch *crowd)
 	instance_close(&crowd->instance);
 }
 
-static int crowd_drain(struct crowd_watch *crowd, uint64_t now_ns)
-{
-	int ret = top_drain(&crowd->top);
-
-	if (ret || now_ns < crowd->turn_ns)
-		return ret;
-	crowd->turn_ns = now_ns + TURN_NS;
-	return top_turn(&crowd->top, 0);
-}
-
 void crowds_drain(struct crowds *crowds)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	for (struct crowd_watch *crowd = crowds->first; crowd; crowd = crowd->next)
-		if (crowd->sampled && crowd_drain(crowd, now_ns))
+	for (struct crowd_watch *crowd = crowds->first; crowd; crowd = crowd->next) {
+		int ret = crowd->sampled ? top_drain(&crowd->top) : 0;
+
+		if (crowd->sampled && !ret && now_ns >= crowd->turn_ns) {
+			crowd->turn_ns = now_ns + TURN_NS;
+			ret = top_turn(&crowd->top, 0);
+		}
+		if (ret)
 			crowd_close(crowd);
+	}
 }
 
 void crowds_print(const struct crowds *crowds, const struct instance *instance)

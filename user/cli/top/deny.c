@@ -16,7 +16,7 @@
 #include "kernel/attach/hook_names.h"
 
 /* `--` is in front: the words are no options. */
-static int verb_run(const struct top *top, const char *prefix, const char *time)
+static void child_run(const struct top *top, const char *prefix, const char *time, int output)
 {
 	const char *hook = hook_name(top->instance->info.hook);
 	const char *words[] = {"rlctl",    "-i",   top->instance->device,
@@ -24,22 +24,19 @@ static int verb_run(const struct top *top, const char *prefix, const char *time)
 			       top->bpffs, "--",   "rule",
 			       "add",      prefix, "deny",
 			       "for",      time,   NULL};
-	struct command command;
-	int rc = command_parse(sizeof(words) / sizeof(words[0]) - 1, (char **)words, &command);
-
-	if (!rc)
-		rc = command_resolve(&command);
-	command.target.many = false;
-	return rc ? rc : command.verb->run(&command);
-}
-
-static void child_run(const struct top *top, const char *prefix, const char *time, int output)
-{
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	bool ok = nothing >= 0 && setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
 		  dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
-	int rc = ok ? verb_run(top, prefix, time) : -1;
+	struct command command;
+	int rc = -1;
 
+	if (ok)
+		rc = command_parse(sizeof(words) / sizeof(words[0]) - 1, (char **)words, &command);
+	if (!rc)
+		rc = command_resolve(&command);
+	command.target.many = false;
+	if (!rc)
+		rc = command.verb->run(&command);
 	fflush(stdout);
 	_exit(rc ? 1 : 0);
 }
@@ -64,20 +61,10 @@ static void output_read(int from, char *out, size_t size)
 			*at = '?';
 }
 
-static int child_wait(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
-}
-
 int deny_run(const struct top *top, const char *prefix, const char *time, char *out, size_t size)
 {
 	enum rl_hook hook = top->instance->info.hook;
-	int ends[2], used, ret;
+	int ends[2], used, status = -1;
 	pid_t pid;
 
 	used = snprintf(out, size, "rlctl rule add -i %s%s%s %s deny for %s\n",
@@ -93,8 +80,11 @@ int deny_run(const struct top *top, const char *prefix, const char *time, char *
 	if (pid > 0)
 		output_read(ends[0], out + used, size - (size_t)used);
 	close(ends[0]);
-	ret = pid > 0 ? child_wait(pid) : -1;
-	if (!ret && !out[used])
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		return -1;
+	if (!out[used])
 		snprintf(out + used, size - (size_t)used, "done: `rlctl rule del` takes it back");
-	return ret;
+	return 0;
 }

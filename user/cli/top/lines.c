@@ -47,26 +47,25 @@ static void totals_print(const struct top *top, struct screen_line *out)
 	}
 }
 
-static void rules_counted(const struct top *top, struct screen_line *out)
-{
-	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX];
-
-	number_print(seen, top->seen);
-	number_print(all, top->book.policy.count);
-	line_add(out, LINE_STAYS, "%s of %s rules counted packets", seen, all);
-	line_add(out, 1, ": their rates are exact");
-}
-
+/* The origin of the rows. */
 static void sampled_print(const struct top *top, struct screen_line *out)
 {
-	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+	bool rules = top->by == TOP_BY_RULE;
+	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
 
-	number_print(sources, top->seen);
-	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
+	number_print(seen, top->seen);
+	number_print(all, rules ? top->book.policy.count
+				: top->figures.packets[0] + top->figures.packets[1]);
 	number_print(lost, top->figures.lost);
-	line_add(out, LINE_STAYS, "%s %s in samples of %s packets", sources,
-		 top_views[top->by].names, all);
-	line_add(out, 1, ", %s samples lost", lost);
+	if (rules)
+		line_add(out, LINE_STAYS, "%s of %s rules counted packets", seen, all);
+	else
+		line_add(out, LINE_STAYS, "%s %s in samples of %s packets", seen,
+			 top_views[top->by].names, all);
+	if (rules)
+		line_add(out, 1, ": their rates are exact");
+	else
+		line_add(out, 1, ", %s samples lost", lost);
 }
 
 /* Two digits: the others mean nothing. */
@@ -163,8 +162,6 @@ bool top_line_print(const struct top *top, enum top_line which, struct screen_li
 	*out = (struct screen_line){0};
 	if (which == TOP_LINE_TOTALS)
 		totals_print(top, out);
-	else if (which == TOP_LINE_SAMPLED && top->by == TOP_BY_RULE)
-		rules_counted(top, out);
 	else if (which == TOP_LINE_SAMPLED)
 		sampled_print(top, out);
 	else if (which == TOP_LINE_ALARMS &&

@@ -19,36 +19,32 @@ static int count_compare(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void counts_fill(struct rule_counts *out, const struct policy *policy,
-			const struct rule_counters *counters)
-{
-	out->items = calloc(policy->count + 1, sizeof(*out->items));
-	if (!out->items)
-		out_of_memory();
-	for (size_t i = 0; i < policy->count; i++) {
-		struct rule_count *item = &out->items[out->count++];
-
-		item->id = policy->rules[i].counter_id;
-		item->verdict[TALKER_DROPPED] = counters[i].dropped;
-		item->verdict[TALKER_PASSED] = counters[i].passed;
-	}
-	qsort(out->items, out->count, sizeof(*out->items), count_compare);
-}
-
 int rule_counts_read(const struct instance *instance, const struct policy *policy,
 		     struct rule_counts *out)
 {
 	struct rule_counters *counters = calloc(policy->count + 1, sizeof(*counters));
 	int ret;
 
-	if (!counters)
-		out_of_memory();
 	rule_counts_clear(out);
 	out->at_ns = clock_ns(CLOCK_MONOTONIC);
+	out->items = calloc(policy->count + 1, sizeof(*out->items));
+	if (!counters || !out->items)
+		out_of_memory();
 	ret = counters_read(instance, policy, counters);
-	if (!ret)
-		counts_fill(out, policy, counters);
+	for (size_t i = 0; !ret && i < policy->count; i++) {
+		struct rule_count *item = &out->items[out->count++];
+
+		item->id = policy->rules[i].counter_id;
+		item->verdict[TALKER_DROPPED] = counters[i].dropped;
+		item->verdict[TALKER_PASSED] = counters[i].passed;
+	}
 	free(counters);
+	if (!ret) {
+		qsort(out->items, out->count, sizeof(*out->items), count_compare);
+		return 0;
+	}
+	free(out->items);
+	out->items = NULL;
 	return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 }
 

@@ -50,23 +50,18 @@ static size_t rows_looked(const struct screen *s)
 
 /* ---- forgiving */
 
-static const struct top_row *selected_row(const struct screen *s)
+/* NULL, with a message, if none is. */
+static const struct top_row *selected_row(struct screen *s)
 {
-	return s->selected < s->top->count ? &s->top->rows[s->selected] : NULL;
-}
-
-/* False, with a message, if none is. */
-static bool row_is_selected(struct screen *s)
-{
-	if (selected_row(s))
-		return true;
+	if (s->selected < s->top->count)
+		return &s->top->rows[s->selected];
 	snprintf(s->message, sizeof(s->message), "no %s is selected", top_views[s->top->by].name);
-	return false;
+	return NULL;
 }
 
 static void forgive_confirm(struct screen *s)
 {
-	const struct top_row *row = selected_row(s);
+	const struct top_row *row;
 	char source[PREFIX_TEXT_MAX];
 
 	if (s->top->by != TOP_BY_SOURCE) {
@@ -74,7 +69,8 @@ static void forgive_confirm(struct screen *s)
 			 "states and bans are forgotten by source: press 1 for the sources");
 		return;
 	}
-	if (!row_is_selected(s) || !row)
+	row = selected_row(s);
+	if (!row)
 		return;
 	memcpy(s->input, row->last.src,
 	       sizeof(row->last.src)); /* rows may move before the answer */
@@ -83,7 +79,7 @@ static void forgive_confirm(struct screen *s)
 	s->mode = MODE_CONFIRM;
 }
 
-static void forgive(struct screen *s)
+static void forgive(struct screen *s, bool agreed)
 {
 	struct source_entry *entries = NULL;
 	char source[PREFIX_TEXT_MAX];
@@ -92,6 +88,10 @@ static void forgive(struct screen *s)
 	size_t count = 0;
 	int ret;
 
+	s->mode = MODE_KEYS;
+	*s->message = '\0';
+	if (!agreed)
+		return;
 	memcpy(addr, s->input, sizeof(addr));
 	prefix_print(source, sizeof(source), addr, 128);
 	ret = instance_policy_read(s->top->instance, &policy);
@@ -117,7 +117,7 @@ static void pattern_limit_show(struct screen *s)
 	char match[PATTERN_TEXT_MAX], rule[PATTERN_RULE_MAX];
 	struct pattern pattern;
 
-	if (!row_is_selected(s) || !row)
+	if (!row)
 		return;
 	memcpy(&pattern, row->addr, sizeof(pattern));
 	pattern_print(match, &pattern, true);
@@ -149,9 +149,9 @@ static bool row_is_deniable(struct screen *s)
 
 static void deny_ask(struct screen *s)
 {
-	const struct top_row *row = selected_row(s);
+	const struct top_row *row = row_is_deniable(s) ? selected_row(s) : NULL;
 
-	if (!row_is_deniable(s) || !row_is_selected(s))
+	if (!row)
 		return;
 	top_cell(s->top, row, COLUMN_NAME, s->message);
 	snprintf(s->chosen, sizeof(s->chosen), "%s", s->message);
@@ -177,7 +177,7 @@ static void rule_show(struct screen *s)
 	const struct top_row *row = selected_row(s);
 	char name[TOP_TEXT_MAX], rule[TOP_TEXT_MAX];
 
-	if (!row_is_selected(s) || !row)
+	if (!row)
 		return;
 	top_cell(s->top, row, COLUMN_NAME, name);
 	top_cell(s->top, row, COLUMN_RULE, rule);
@@ -243,14 +243,6 @@ static void key_input(struct screen *s, int key, void (*done)(struct screen *s))
 	}
 }
 
-static void key_confirm(struct screen *s, int key)
-{
-	s->mode = MODE_KEYS;
-	*s->message = '\0';
-	if (key == 'y' || key == 'Y')
-		forgive(s);
-}
-
 static void sort_by(struct screen *s, enum top_sort sort)
 {
 	s->top->sort = sort;
@@ -264,16 +256,6 @@ static void view_show(struct screen *s, enum top_by by)
 	s->selected = s->first = 0;
 	s->widths = (struct top_widths){0};
 	s->failed = top_switch(s->top, by, rows_looked(s));
-}
-
-/* The history would be lost for the same device. */
-static void next_show(struct screen *s)
-{
-	s->next = s->ends = s->top->has_next;
-	if (!s->next)
-		snprintf(s->message, sizeof(s->message),
-			 "no other device to show: `rlctl top` without a device shows each that "
-			 "has an instance");
 }
 
 static void key_command(struct screen *s, int key)
@@ -317,8 +299,12 @@ static void key_command(struct screen *s, int key)
 	case 'x':
 		deny_ask(s);
 		return;
-	case 'n':
-		next_show(s);
+	case 'n': /* the history would be lost for the same device */
+		s->next = s->ends = s->top->has_next;
+		if (!s->next)
+			snprintf(s->message, sizeof(s->message),
+				 "no other device to show: `rlctl top` without a device shows each "
+				 "that has an instance");
 		return;
 	case 'f':
 		forgive_confirm(s);
@@ -348,10 +334,10 @@ static void keys_read(struct screen *s)
 			key_input(s, key, filter_set);
 		else if (s->mode == MODE_DENY)
 			key_input(s, key, deny);
-		else if (s->mode == MODE_CONFIRM)
-			key_confirm(s, key);
-		else
+		else if (s->mode != MODE_CONFIRM)
 			key_command(s, key);
+		else
+			forgive(s, key == 'y' || key == 'Y');
 	}
 }
 

@@ -137,8 +137,38 @@ static void json_put_rule(struct json_object *object, const struct top *top,
 	json_put_text(object, "rule", text);
 }
 
-static void json_put_state(struct json_object *object, const struct source_entry *state)
+/* The keys of `source show`; missing values have no key. */
+static struct json_object *json_row(const struct top *top, const struct top_row *row)
 {
+	const struct source_entry *state = &row->state;
+	struct json_object *object = json_object_new_object(), *verdict;
+	bool rules = top->by == TOP_BY_RULE;
+	struct pattern pattern;
+	char text[TOP_TEXT_MAX];
+
+	if (top->by == TOP_BY_PATTERN) {
+		memcpy(&pattern, row->addr, sizeof(pattern));
+		pattern.network = row->network;
+		pattern_json_put(object, &pattern);
+		json_put(object, "share", share_json(top_share(top, row)));
+	} else if (!rules) {
+		top_cell(top, row, COLUMN_NAME, text);
+		json_put_text(object, top_views[top->by].name, text);
+	} else {
+		json_put_rule(object, top, row);
+	}
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		verdict = rules ? json_exact(&row->count[v], &row->rate[v])
+				: json_estimate(&row->rate[v], &row->error[v]);
+		json_put(object, v == TALKER_DROPPED ? "dropped" : "passed", verdict);
+	}
+	if (rules)
+		return object;
+	if (row->dport.known) {
+		json_put(object, "dport", json_object_new_int(row->dport.number));
+		json_put(object, "dport_percent", json_object_new_int((int)row->dport.share));
+	}
+	json_put_rule(object, top, row);
 	if (state->has_state) {
 		json_put_number(object, "remaining", state->allowance.remaining);
 		json_put_text(object, "unit",
@@ -147,71 +177,23 @@ static void json_put_state(struct json_object *object, const struct source_entry
 	}
 	if (state->ban_ns)
 		json_put_number(object, "ban_ns", state->ban_ns);
-}
-
-/* The keys of `source show`; missing values have no key. */
-static struct json_object *json_address(const struct top *top, const struct top_row *row)
-{
-	struct json_object *object = json_object_new_object();
-	char text[TOP_TEXT_MAX];
-
-	struct pattern pattern;
-
-	if (top->by == TOP_BY_PATTERN) {
-		memcpy(&pattern, row->addr, sizeof(pattern));
-		pattern.network = row->network;
-		pattern_json_put(object, &pattern);
-		json_put(object, "share", share_json(top_share(top, row)));
-	} else {
-		top_cell(top, row, COLUMN_NAME, text);
-		json_put_text(object, top_views[top->by].name, text);
-	}
-	json_put(object, "dropped",
-		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
-	json_put(object, "passed",
-		 json_estimate(&row->rate[TALKER_PASSED], &row->error[TALKER_PASSED]));
-	if (row->dport.known) {
-		json_put(object, "dport", json_object_new_int(row->dport.number));
-		json_put(object, "dport_percent", json_object_new_int((int)row->dport.share));
-	}
-	json_put_rule(object, top, row);
-	json_put_state(object, &row->state);
 	return object;
-}
-
-static struct json_object *json_rule_row(const struct top *top, const struct top_row *row)
-{
-	struct json_object *object = json_object_new_object();
-
-	json_put_rule(object, top, row);
-	json_put(object, "dropped",
-		 json_exact(&row->count[TALKER_DROPPED], &row->rate[TALKER_DROPPED]));
-	json_put(object, "passed",
-		 json_exact(&row->count[TALKER_PASSED], &row->rate[TALKER_PASSED]));
-	return object;
-}
-
-static struct json_object *json_rows(const struct top *top)
-{
-	struct json_object *rows = json_object_new_array();
-
-	for (size_t i = 0; i < top->count; i++)
-		json_append(rows, top->by == TOP_BY_RULE ? json_rule_row(top, &top->rows[i])
-							 : json_address(top, &top->rows[i]));
-	return rows;
 }
 
 struct json_object *snapshot_json(const struct top *top)
 {
-	struct json_object *document = json_instance(top->instance);
+	struct json_object *document = json_instance(top->instance),
+			   *rows = json_object_new_array();
 	bool rules = top->by == TOP_BY_RULE;
 
+	for (size_t i = 0; i < top->count; i++)
+		json_append(rows, json_row(top, &top->rows[i]));
 	json_put(document, "dropped", json_rate(&top->rate[TALKER_DROPPED]));
 	json_put(document, "passed", json_rate(&top->rate[TALKER_PASSED]));
 	json_put_number(document, "window_ns", rules ? top->rules_ns : top->window_ns);
 	if (!rules)
 		json_put_number(document, "lost", top->figures.lost);
-	json_put(document, top_views[top->by].names, json_rows(top));
+	json_put(document, top_views[top->by].names, rows);
 	if (!rules)
 		json_put(document, "unlisted", json_groups(top, top->rare));
 	if (top_has_addresses(top))

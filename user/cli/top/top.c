@@ -260,45 +260,30 @@ static void addresses_make(struct top *top)
 
 /* ---- rows of rules */
 
-/* The counters at the start of the oldest slice that has them. */
-static const struct rule_counts *rules_first(const struct top *top)
+/* From the start of the oldest slice whose counters are known; none while there are no two
+ * readings. */
+static void rules_make(struct top *top)
 {
 	const unsigned int places = TALKER_SLICES + 1;
 	unsigned int kept = top->slices < TALKER_SLICES ? top->slices : TALKER_SLICES;
+	const struct rule_counts *from, *to = &top->rules[top->slices % places];
 
-	for (; kept; kept--)
-		if (top->rules[(top->slices - kept) % places].items)
-			break;
-	return &top->rules[(top->slices - kept) % places];
-}
-
-static void rule_row_fill(const struct rule_counts *from, const struct rule_counts *to,
-			  const struct rule *rule, struct top_row *out)
-{
-	struct rule_count count = rule_counts_since(from, to, rule);
-	uint64_t ns = to->at_ns - from->at_ns;
-
-	*out = (struct top_row){.rule = rule};
-	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		out->count[v] = count.verdict[v];
-		out->rate[v].packets = per_second(count.verdict[v].packets, ns);
-		out->rate[v].bits = per_second(count.verdict[v].bytes * 8, ns);
-	}
-}
-
-/* None while there are no two readings. */
-static void rules_make(struct top *top)
-{
-	const struct rule_counts *to = &top->rules[top->slices % (TALKER_SLICES + 1)];
-	const struct rule_counts *from = rules_first(top);
-
+	while (kept && !top->rules[(top->slices - kept) % places].items)
+		kept--;
+	from = &top->rules[(top->slices - kept) % places];
 	top->rules_ns = to->at_ns - from->at_ns;
 	if (from == to || !from->items || !to->items)
 		return;
 	policy_for_each (&top->book.policy, rule) {
+		struct rule_count count = rule_counts_since(from, to, rule);
 		struct top_row *row = &top->rows[top->count++];
 
-		rule_row_fill(from, to, rule, row);
+		*row = (struct top_row){.rule = rule};
+		for (int v = 0; v < TALKER_VERDICTS; v++) {
+			row->count[v] = count.verdict[v];
+			row->rate[v].packets = per_second(row->count[v].packets, top->rules_ns);
+			row->rate[v].bits = per_second(row->count[v].bytes * 8, top->rules_ns);
+		}
 		top->seen +=
 			row->count[TALKER_DROPPED].packets || row->count[TALKER_PASSED].packets;
 	}
@@ -360,9 +345,11 @@ void top_arrange(struct top *top)
 		qsort_r(top->rows, top->count, sizeof(*top->rows), row_compare, top);
 }
 
-/* Only the view by source shows them. */
-static void states_look(struct top *top, size_t looked)
+void top_remake(struct top *top, size_t looked)
 {
+	rows_make(top);
+	top_arrange(top);
+	/* Only the view by source shows states. */
 	for (size_t i = 0; top->by == TOP_BY_SOURCE && i < top->count && i < looked; i++) {
 		struct top_row *row = &top->rows[i];
 		struct rl_sample sample = talker_sample(&row->last);
@@ -371,13 +358,6 @@ static void states_look(struct top *top, size_t looked)
 							&sample, &row->state))
 			row->state = (struct source_entry){0};
 	}
-}
-
-void top_remake(struct top *top, size_t looked)
-{
-	rows_make(top);
-	top_arrange(top);
-	states_look(top, looked);
 }
 
 int top_switch(struct top *top, enum top_by by, size_t looked)

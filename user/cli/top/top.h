@@ -111,9 +111,6 @@ void top_arrange(struct top *top);
 void top_remake(struct top *top, size_t looked);
 int top_switch(struct top *top, enum top_by by, size_t looked);
 
-/* How much of the row's address is one source or destination, in bits of 128. */
-uint8_t top_bits(const struct top *top, const struct top_row *row);
-
 /* The columns of a row, and whether they are right-aligned. The heading of NAME is the view's. */
 #define TOP_COLUMNS(X)               \
 	X(SHARE, "share", 1)         \

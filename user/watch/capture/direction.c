@@ -81,31 +81,25 @@ static void pair_count(struct directions *directions, const uint8_t *source, con
 		  order > 0);
 }
 
-static void addresses_count(struct directions *directions, const uint8_t *packet, uint32_t size)
-{
-	uint8_t version = size ? packet[0] >> 4 : 0;
-
-	if (version == 4 && size >= IPV4_AT + 2 * 4)
-		pair_count(directions, packet + IPV4_AT, packet + IPV4_AT + 4, 4);
-	else if (version == 6 && size >= IPV6_AT + 2 * ADDRESS_MAX)
-		pair_count(directions, packet + IPV6_AT, packet + IPV6_AT + ADDRESS_MAX,
-			   ADDRESS_MAX);
-}
-
 void directions_count(struct directions *directions, const struct captured *packet)
 {
 	const uint8_t *dest = packet->data, *source = packet->data + ETH_ALEN;
+	const uint8_t *ip = packet->data + ETH_HLEN;
+	uint32_t size;
 
 	directions->sent += packet->sent;
 	if (packet->size < ETH_HLEN || dest[0] & 1) /* everybody's */
 		return;
-	if (!memcmp(dest, source, ETH_ALEN)) {
-		addresses_count(directions, packet->data + ETH_HLEN, packet->size - ETH_HLEN);
-		return;
+	size = packet->size - ETH_HLEN;
+	if (memcmp(dest, source, ETH_ALEN) != 0) {
+		directions->frames++;
+		station_count(directions, source, false);
+		station_count(directions, dest, true);
+	} else if (size >= IPV4_AT + 2 * 4 && ip[0] >> 4 == 4) {
+		pair_count(directions, ip + IPV4_AT, ip + IPV4_AT + 4, 4);
+	} else if (size >= IPV6_AT + 2 * ADDRESS_MAX && ip[0] >> 4 == 6) {
+		pair_count(directions, ip + IPV6_AT, ip + IPV6_AT + ADDRESS_MAX, ADDRESS_MAX);
 	}
-	directions->frames++;
-	station_count(directions, source, false);
-	station_count(directions, dest, true);
 }
 
 static bool is_part(uint64_t part, uint64_t of, unsigned int percent)

@@ -37,19 +37,14 @@ static uint16_t be16_at(const uint8_t *data)
 	return (uint16_t)(data[0] << 8 | data[1]);
 }
 
+/* Cooked: LINUX_SLL and LINUX_SLL2. */
 static bool sll_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
-	(void)size;
-	out->ethertype = be16_at(data + SLL_BYTES - 2);
-	out->sent = be16_at(data) == SLL_SENT;
-	return true;
-}
+	bool second = out->bytes == SLL2_BYTES;
 
-static bool sll2_read(const uint8_t *data, uint32_t size, struct link_header *out)
-{
 	(void)size;
-	out->ethertype = be16_at(data);
-	out->sent = data[SLL2_TYPE] == SLL_SENT;
+	out->ethertype = be16_at(second ? data : data + SLL_BYTES - 2);
+	out->sent = (second ? data[SLL2_TYPE] : be16_at(data)) == SLL_SENT;
 	return true;
 }
 
@@ -57,20 +52,6 @@ static bool sll2_read(const uint8_t *data, uint32_t size, struct link_header *ou
 static bool raw_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	out->ethertype = size && data[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP;
-	return true;
-}
-
-static bool ipv4_read(const uint8_t *data, uint32_t size, struct link_header *out)
-{
-	(void)data, (void)size;
-	out->ethertype = ETH_P_IP;
-	return true;
-}
-
-static bool ipv6_read(const uint8_t *data, uint32_t size, struct link_header *out)
-{
-	(void)data, (void)size;
-	out->ethertype = ETH_P_IPV6;
 	return true;
 }
 
@@ -100,21 +81,20 @@ static bool family_read(const uint8_t *data, uint32_t size, struct link_header *
 	return true;
 }
 
-static uint16_t ppp_ethertype(uint16_t protocol)
-{
-	return protocol == PPP_IPV4 ? ETH_P_IP : protocol == PPP_IPV6 ? ETH_P_IPV6 : LINK_NOT_IP;
-}
-
 /* The protocol field at out->bytes: one byte if its first byte is odd (RFC 1661), else two. */
 static bool ppp_protocol_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	uint32_t at = out->bytes;
 	bool is_long = at < size && !(data[at] & 1);
+	uint16_t protocol;
 
 	out->bytes += is_long ? 2 : 1;
 	if (out->bytes > size)
 		return false;
-	out->ethertype = ppp_ethertype(is_long ? be16_at(data + at) : data[at]);
+	protocol = is_long ? be16_at(data + at) : data[at];
+	out->ethertype = protocol == PPP_IPV4   ? ETH_P_IP
+			 : protocol == PPP_IPV6 ? ETH_P_IPV6
+						: LINK_NOT_IP;
 	return true;
 }
 
@@ -142,20 +122,21 @@ static bool ppp_read(const uint8_t *data, uint32_t size, struct link_header *out
 
 static const struct link {
 	int type;
-	uint32_t bytes; /* minimum length of the header */
+	uint32_t bytes;     /* minimum length of the header */
+	uint16_t ethertype; /* unless `read` finds another one */
 	bool (*read)(const uint8_t *data, uint32_t size, struct link_header *out);
 } links[] = {
-	{DLT_LINUX_SLL, SLL_BYTES, sll_read},
-	{DLT_LINUX_SLL2, SLL2_BYTES, sll2_read},
-	{DLT_RAW, 0, raw_read},
-	{DLT_IPV4, 0, ipv4_read},
-	{DLT_IPV6, 0, ipv6_read},
-	{DLT_NULL, FAMILY_BYTES, family_read},
-	{DLT_LOOP, FAMILY_BYTES, family_read},
-	{DLT_PPP, 1, ppp_read},
-	{DLT_PPP_SERIAL, 1, ppp_read},
-	{DLT_PPP_ETHER, PPPOE_BYTES, ppp_protocol_read},
-	{DLT_C_HDLC, CISCO_BYTES, cisco_read},
+	{DLT_LINUX_SLL, SLL_BYTES, LINK_NOT_IP, sll_read},
+	{DLT_LINUX_SLL2, SLL2_BYTES, LINK_NOT_IP, sll_read},
+	{DLT_RAW, 0, LINK_NOT_IP, raw_read},
+	{DLT_IPV4, 0, ETH_P_IP, NULL},
+	{DLT_IPV6, 0, ETH_P_IPV6, NULL},
+	{DLT_NULL, FAMILY_BYTES, LINK_NOT_IP, family_read},
+	{DLT_LOOP, FAMILY_BYTES, LINK_NOT_IP, family_read},
+	{DLT_PPP, 1, LINK_NOT_IP, ppp_read},
+	{DLT_PPP_SERIAL, 1, LINK_NOT_IP, ppp_read},
+	{DLT_PPP_ETHER, PPPOE_BYTES, LINK_NOT_IP, ppp_protocol_read},
+	{DLT_C_HDLC, CISCO_BYTES, LINK_NOT_IP, cisco_read},
 };
 
 static const struct link *link_find(int type)
@@ -175,6 +156,7 @@ bool link_header_read(int type, const uint8_t *data, uint32_t size, struct link_
 {
 	const struct link *link = link_find(type);
 
-	*out = (struct link_header){.bytes = link ? link->bytes : 0, .ethertype = LINK_NOT_IP};
-	return link && size >= link->bytes && link->read(data, size, out);
+	*out = (struct link_header){.bytes = link ? link->bytes : 0,
+				    .ethertype = link ? link->ethertype : LINK_NOT_IP};
+	return link && size >= link->bytes && (!link->read || link->read(data, size, out));
 }

@@ -24,22 +24,12 @@
 static char buffer[BUFFER_BYTES];
 static uint8_t frame[CAPTURED_MAX];
 
-static int link_type_check(const struct capture *capture)
-{
-	const char *name = pcap_datalink_val_to_name(capture->link);
-
-	if (capture->link == DLT_EN10MB || link_is_known(capture->link))
-		return 0;
-	return fail("%s: unsupported link type %s (%d; supported: " LINK_TYPES_READ
-		    "): capture on an Ethernet device, or on `any`",
-		    capture->name, name ? name : "unknown", capture->link);
-}
-
 int capture_open(const char *path, struct capture *out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct capture capture = {.name = is_stdin ? "stdin" : path};
 	char error[PCAP_ERRBUF_SIZE];
+	const char *link;
 	struct stat st;
 	FILE *file;
 
@@ -59,12 +49,15 @@ int capture_open(const char *path, struct capture *out)
 		return fail("%s: not a capture file: %s", capture.name, error);
 	}
 	capture.link = pcap_datalink(capture.pcap);
-	if (link_type_check(&capture)) {
-		capture_close(&capture);
-		return -1;
+	if (capture.link == DLT_EN10MB || link_is_known(capture.link)) {
+		*out = capture;
+		return 0;
 	}
-	*out = capture;
-	return 0;
+	link = pcap_datalink_val_to_name(capture.link);
+	pcap_close(capture.pcap);
+	return fail("%s: unsupported link type %s (%d; supported: " LINK_TYPES_READ
+		    "): capture on an Ethernet device, or on `any`",
+		    capture.name, link ? link : "unknown", capture.link);
 }
 
 void capture_close(struct capture *capture)

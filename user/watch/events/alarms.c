@@ -137,14 +137,6 @@ static const struct alarm_now *alarm_find(const struct alarms_now *alarms, const
 	return NULL;
 }
 
-/* The count begins anew with another alarm of that name, which is off at first. */
-static bool has_changed(const struct alarm_now *before, const struct alarm_now *now)
-{
-	if (!before)
-		return now->changes;
-	return before->on != now->on || (now->changes && before->changes != now->changes);
-}
-
 /* Those that were on and are not in the policy any more. */
 static void gone_tell(const struct alarms_now *before, const struct alarms_now *now,
 		      alarm_change_fn tell, void *arg)
@@ -166,9 +158,16 @@ void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *
 {
 	if (changes->read)
 		gone_tell(&changes->before, now, tell, arg);
-	for (uint32_t i = 0; changes->read && i < now->count; i++)
-		if (has_changed(alarm_find(&changes->before, now->alarm[i].name), &now->alarm[i]))
-			tell(&now->alarm[i], arg);
+	for (uint32_t i = 0; changes->read && i < now->count; i++) {
+		const struct alarm_now *alarm = &now->alarm[i];
+		const struct alarm_now *before = alarm_find(&changes->before, alarm->name);
+
+		/* The count begins anew with another alarm of that name, which is off at first. */
+		if (before ? before->on != alarm->on ||
+				     (alarm->changes && before->changes != alarm->changes)
+			   : alarm->changes)
+			tell(alarm, arg);
+	}
 	changes->before = *now;
 	changes->read = true;
 }

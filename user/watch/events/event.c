@@ -16,20 +16,15 @@ const char *const event_words[EVENT_KIND_COUNT] = {EVENT_KINDS(WORD)};
 
 #define MASK ((1u << ONSET_TENTHS) - 1)
 
-/* At least 1, at most all that are looked at. */
-static uint32_t tenths_between(uint64_t before_ns, uint64_t now_ns)
-{
-	uint64_t tenths = (now_ns - before_ns + ONSET_TENTH_NS / 2) / ONSET_TENTH_NS;
-
-	return tenths < 1 ? 1 : tenths > ONSET_TENTHS ? ONSET_TENTHS : (uint32_t)tenths;
-}
-
 enum onset_change onset_step(struct onset *onset, uint64_t count, uint64_t before_ns,
 			     uint64_t now_ns)
 {
-	uint32_t tenths = tenths_between(before_ns, now_ns);
-	uint32_t there = count < tenths ? (uint32_t)count : tenths;
+	uint64_t tenths = (now_ns - before_ns + ONSET_TENTH_NS / 2) / ONSET_TENTH_NS;
+	uint32_t there;
 
+	/* At least 1, at most all that are looked at. */
+	tenths = tenths < 1 ? 1 : tenths > ONSET_TENTHS ? ONSET_TENTHS : tenths;
+	there = (uint32_t)(count < tenths ? count : tenths);
 	if (there && onset_is_idle(onset))
 		onset->first_ns = now_ns;
 	if (there)
@@ -74,26 +69,11 @@ void quota_lose(struct quota *quota, enum event_kind kind, uint64_t count)
 }
 
 /* "1,234 events were suppressed: 1,200 ban-begin, 34 ban-end" */
-static void lost_text(struct event *event)
-{
-	char number[NUMBER_TEXT_MAX];
-	size_t used;
-
-	number_print(number, event->count);
-	used = (size_t)snprintf(event->text, EVENT_TEXT_MAX, "%s event%s suppressed", number,
-				event->count == 1 ? " was" : "s were");
-	for (int i = 0, n = 0; i < EVENT_KIND_COUNT; i++) {
-		if (!event->of[i])
-			continue;
-		number_print(number, event->of[i]);
-		used += (size_t)snprintf(event->text + used, EVENT_TEXT_MAX - used, "%s%s %s",
-					 n++ ? ", " : ": ", number, event_words[i]);
-	}
-}
-
 bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event *out)
 {
+	char number[NUMBER_TEXT_MAX];
 	uint64_t sum = 0;
+	size_t used;
 
 	for (int i = 0; i < EVENT_KIND_COUNT; i++)
 		sum += quota->lost[i];
@@ -102,8 +82,17 @@ bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event
 	out->kind = EVENT_LOST;
 	out->count = sum;
 	memcpy(out->of, quota->lost, sizeof(out->of));
-	lost_text(out);
 	memset(quota->lost, 0, sizeof(quota->lost));
 	quota->told_ns = now_ns;
+	number_print(number, sum);
+	used = (size_t)snprintf(out->text, EVENT_TEXT_MAX, "%s event%s suppressed", number,
+				sum == 1 ? " was" : "s were");
+	for (int i = 0, n = 0; i < EVENT_KIND_COUNT; i++) {
+		if (!out->of[i])
+			continue;
+		number_print(number, out->of[i]);
+		used += (size_t)snprintf(out->text + used, EVENT_TEXT_MAX - used, "%s%s %s",
+					 n++ ? ", " : ": ", number, event_words[i]);
+	}
 	return true;
 }

@@ -103,34 +103,22 @@ static void values_list(const struct traits *traits, enum event_feature feature,
 	}
 }
 
-static void patterns_excerpt(const struct traits *traits, struct event_excerpt *out)
-{
-	struct pattern_part parts[EVENT_COMMON], known[SHARES_PLACES];
-	size_t knowns =
-		patterns_list(&traits->known_patterns, traits->packets, 0, known, SHARES_PLACES);
-
-	out->pattern_count = (uint32_t)patterns_list(&traits->patterns, traits->packets,
-						     VALUE_LEAST, parts, EVENT_COMMON);
-	for (size_t i = 0; i < out->pattern_count; i++) {
-		struct pattern pattern = pattern_anywhere(&parts[i].pattern);
-
-		out->patterns[i].part = parts[i];
-		for (size_t k = 0; k < knowns; k++) {
-			struct pattern of = pattern_anywhere(&known[k].pattern);
-
-			if (!memcmp(&of, &pattern, sizeof(of)))
-				out->patterns[i].known = known[k].share / parts[i].share;
-		}
-	}
-}
-
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
 {
+	struct pattern_part parts[EVENT_COMMON];
+
 	*out = (struct event_excerpt){0};
 	out->source_count =
 		sources_list(&traits->sources, traits->packets, SOURCE_LEAST, rate, out->sources);
 	out->known_count = sources_list(&traits->known, traits->packets, 0, rate, out->known);
-	patterns_excerpt(traits, out);
+	out->pattern_count = (uint32_t)patterns_list(&traits->patterns, traits->packets,
+						     VALUE_LEAST, parts, EVENT_COMMON);
+	for (size_t i = 0; i < out->pattern_count; i++) {
+		out->patterns[i].part = parts[i];
+		out->patterns[i].known = patterns_share(&traits->known_patterns, traits->packets,
+							&parts[i].pattern) /
+					 parts[i].share;
+	}
 	for (int i = 0; i < FEATURE_COUNT; i++)
 		values_list(traits, i, out);
 }

@@ -40,18 +40,6 @@ static void ports_read(const struct packet *p, enum local_kind kind, struct loca
 	out->dport = p->dport;
 }
 
-/* The parser has seen that the whole header is there. */
-static void tcp_read(const struct packet *p, const uint8_t *header, struct local_packet *out)
-{
-	uint32_t bytes = (header[12] >> 4) * 4u;
-
-	ports_read(p, LOCAL_TCP, out);
-	out->seq = be32_at(header + 4);
-	out->ack = be32_at(header + 8);
-	out->flags = header[13];
-	out->length = p->payload > bytes ? p->payload - bytes : 0;
-}
-
 static void echo_read(const struct packet *p, const uint8_t *header, struct local_packet *out)
 {
 	bool ipv4 = p->flags & PACKET_IPV4;
@@ -66,11 +54,19 @@ static void echo_read(const struct packet *p, const uint8_t *header, struct loca
 	out->sport = out->dport = be16_at(header + ECHO_ID_AT);
 }
 
+/* The parser has seen that the whole header is there. */
 static void transport_read(const struct packet *p, const uint8_t *header, struct local_packet *out)
 {
+	uint32_t bytes;
+
 	switch (p->proto) {
 	case IPPROTO_TCP:
-		tcp_read(p, header, out);
+		ports_read(p, LOCAL_TCP, out);
+		bytes = (header[12] >> 4) * 4u;
+		out->seq = be32_at(header + 4);
+		out->ack = be32_at(header + 8);
+		out->flags = header[13];
+		out->length = p->payload > bytes ? p->payload - bytes : 0;
 		break;
 	case IPPROTO_UDP:
 		ports_read(p, LOCAL_UDP, out);

@@ -80,25 +80,18 @@ uint64_t local_stack_forgotten(const struct local_stack *stack)
 
 /* ---- the tables */
 
-static struct key key_sent(const struct local_packet *p)
+/* The machine has sent the packet, or it arrives. An echo has one identifier. */
+static struct key key_of(const struct local_packet *p, bool arrives)
 {
-	bool echo = p->kind == LOCAL_ECHO_REQUEST;
-	struct key key = {.own_port = p->sport, .peer_port = echo ? 0 : p->dport, .kind = p->kind};
-
-	memcpy(key.own, p->src, sizeof(key.own));
-	memcpy(key.peer, p->dst, sizeof(key.peer));
-	return key;
-}
-
-static struct key key_arrived(const struct local_packet *p)
-{
-	bool echo = p->kind == LOCAL_ECHO_REPLY;
-	struct key key = {.own_port = p->dport,
-			  .peer_port = echo ? 0 : p->sport,
+	bool echo = p->kind == LOCAL_ECHO_REQUEST || p->kind == LOCAL_ECHO_REPLY;
+	struct key key = {.own_port = arrives ? p->dport : p->sport,
+			  .peer_port = echo      ? 0
+				       : arrives ? p->sport
+						 : p->dport,
 			  .kind = echo ? LOCAL_ECHO_REQUEST : p->kind};
 
-	memcpy(key.own, p->dst, sizeof(key.own));
-	memcpy(key.peer, p->src, sizeof(key.peer));
+	memcpy(key.own, arrives ? p->dst : p->src, sizeof(key.own));
+	memcpy(key.peer, arrives ? p->src : p->dst, sizeof(key.peer));
 	return key;
 }
 
@@ -171,28 +164,22 @@ static struct conversation *conversation_new(const struct key *key)
 
 /* ---- what the machine sends */
 
-static void conversation_sent(struct conversation *c, const struct local_packet *p)
-{
-	if (p->kind == LOCAL_TCP)
-		local_tcp_sent(&c->tcp, p);
-	else
-		local_udp_sent(&c->udp, p->time_ns, c->key.own_port, c->key.peer_port);
-}
-
 static int key_is_sent(struct local_stack *stack, const struct key *key,
 		       const struct local_packet *p)
 {
 	struct conversation *c = conversation_find(stack, key);
+	bool is_new = !c;
 
-	if (c) {
-		conversation_sent(c, p);
-		return conversation_move(stack, c, side_of(c), p->time_ns);
-	}
-	c = conversation_new(key);
+	if (is_new)
+		c = conversation_new(key);
 	if (!c)
 		return -ENOMEM;
-	conversation_sent(c, p);
-	return conversation_put(stack, c, side_of(c), p->time_ns);
+	if (p->kind == LOCAL_TCP)
+		local_tcp_sent(&c->tcp, p);
+	else
+		local_udp_sent(&c->udp, p->time_ns, key->own_port, key->peer_port);
+	return is_new ? conversation_put(stack, c, side_of(c), p->time_ns)
+		      : conversation_move(stack, c, side_of(c), p->time_ns);
 }
 
 int local_stack_sent(struct local_stack *stack, const struct local_packet *p)
@@ -202,7 +189,7 @@ int local_stack_sent(struct local_stack *stack, const struct local_packet *p)
 
 	if (p->kind != LOCAL_TCP && p->kind != LOCAL_UDP && p->kind != LOCAL_ECHO_REQUEST)
 		return 0;
-	key = key_sent(p);
+	key = key_of(p, false);
 	ret = key_is_sent(stack, &key, p);
 	if (ret || p->kind != LOCAL_UDP)
 		return ret;
@@ -219,7 +206,7 @@ struct local_proof local_stack_proof(const struct local_stack *stack, const stru
 
 	if (p->kind != LOCAL_TCP && p->kind != LOCAL_UDP && p->kind != LOCAL_ECHO_REPLY)
 		return (struct local_proof){.certainty = LOCAL_KNOWN}; /* never established */
-	key = key_arrived(p);
+	key = key_of(p, true);
 	c = conversation_find(stack, &key);
 	if (!c)
 		return (struct local_proof){.certainty = LOCAL_UNSEEN};
@@ -251,7 +238,7 @@ int local_stack_arrived(struct local_stack *stack, const struct local_packet *p,
 
 	if (p->kind != LOCAL_TCP && p->kind != LOCAL_UDP)
 		return 0;
-	key = key_arrived(p);
+	key = key_of(p, true);
 	c = conversation_find(stack, &key);
 	if (p->kind == LOCAL_UDP)
 		return datagram_arrived(stack, c, &key, p->time_ns, passed);

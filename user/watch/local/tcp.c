@@ -26,16 +26,6 @@ static bool ack_fits(const struct local_tcp *tcp, const struct local_packet *p)
 
 /* ---- what the machine sends */
 
-static void begin_in_the_middle(struct local_tcp *tcp, const struct local_packet *p)
-{
-	*tcp = (struct local_tcp){
-		.state = LOCAL_TCP_OPEN,
-		.guessed = true,
-		.snd_nxt = p->seq,
-		.rcv_nxt = p->ack,
-	};
-}
-
 /* Does the segment say that there is a socket, of which the capture lacks the handshake's end or
  * more? TIME_WAIT sends bare acknowledgments, and a request repeats that of its SYN. */
 static bool shows_socket(const struct local_tcp *tcp, const struct local_packet *p)
@@ -96,7 +86,12 @@ void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p)
 	if (!(p->flags & TCP_ACK))
 		return;
 	if (shows_socket(tcp, p))
-		begin_in_the_middle(tcp, p);
+		*tcp = (struct local_tcp){
+			.state = LOCAL_TCP_OPEN,
+			.guessed = true,
+			.snd_nxt = p->seq,
+			.rcv_nxt = p->ack,
+		};
 	segment_sent(tcp, p);
 }
 

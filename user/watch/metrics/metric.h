@@ -40,8 +40,8 @@ struct page {
 	bool headed;
 };
 
-/* What a metric has samples of. Of rules, limits come first; bans are of limits, and of everything:
- * i is then the number of rules. */
+/* The things that a metric has samples of. Limits come first among rules; bans are those of limits,
+ * and of everything: i is then the number of rules. */
 enum metric_of {
 	OF_INSTANCE,
 	OF_REASONS,

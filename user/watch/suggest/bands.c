@@ -44,21 +44,6 @@ void pattern_bands_add(struct pattern_bands *bands, uint64_t second, const struc
 	patterns_add(&bands->now.patterns, pattern, weight);
 }
 
-static double share_in(const struct pattern_band *band, const struct pattern *pattern)
-{
-	struct pattern wanted = pattern_anywhere(pattern);
-	struct pattern_part parts[SHARES_PLACES];
-	size_t count = patterns_list(&band->patterns, band->packets, 0, parts, SHARES_PLACES);
-
-	for (size_t i = 0; i < count; i++) {
-		struct pattern found = pattern_anywhere(&parts[i].pattern);
-
-		if (!memcmp(&found, &wanted, sizeof(found)))
-			return parts[i].share;
-	}
-	return 0;
-}
-
 struct pattern_busy pattern_bands_find(struct pattern_bands *bands, uint64_t border)
 {
 	struct pattern_band busy = {0}, quiet = {0};
@@ -74,7 +59,7 @@ struct pattern_busy pattern_bands_find(struct pattern_bands *bands, uint64_t bor
 	if (!quiet.packets ||
 	    !patterns_list(&busy.patterns, busy.packets, PART_LEAST, &out.part, 1))
 		return (struct pattern_busy){0};
-	out.quiet = share_in(&quiet, &out.part.pattern);
+	out.quiet = patterns_share(&quiet.patterns, quiet.packets, &out.part.pattern);
 	out.is_usual = out.quiet >= QUIET_LEAST;
 	return out;
 }

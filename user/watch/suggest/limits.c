@@ -367,27 +367,23 @@ static bool jumps(const struct suggest_input *input, const struct seen_cell *sum
 	return before <= sum->packets / FLOOD_FACTOR || after <= sum->packets / FLOOD_FACTOR;
 }
 
-/* Packets in the seconds that are quiet; 0: too few seconds. The first and the last, which may be
- * parts, do not count. */
-static uint64_t usual_of(struct suggest_input *input, uint64_t silent)
-{
-	size_t count = 0;
-
-	for (size_t i = 1; i + 1 < input->sum_count; i++)
-		input->values[count++] = input->sums[i].packets;
-	values_sort(input->values, count);
-	return values_quantile(input->values, count, silent, QUIET);
-}
-
 void flood_find(struct suggest_input *input, struct suggest_flood *out)
 {
 	size_t watched = (size_t)input->options.seconds + 1;
 	uint64_t silent = watched > input->all_seconds ? watched - input->all_seconds : 0;
-	uint64_t usual = usual_of(input, silent), sum = 0;
-	uint64_t border = FLOOD_FACTOR * usual > FLOOD_LEAST ? FLOOD_FACTOR * usual : FLOOD_LEAST;
-	struct suggest_flood found = {.usual = usual, .border = usual ? border : 0};
+	struct suggest_flood found = {0};
+	uint64_t usual, border, sum = 0;
+	size_t count = 0;
 	bool jump = false;
 
+	/* Packets in the seconds that are quiet; 0: too few seconds. The first and the last, which
+	 * may be parts, do not count. */
+	for (size_t i = 1; i + 1 < input->sum_count; i++)
+		input->values[count++] = input->sums[i].packets;
+	values_sort(input->values, count);
+	usual = found.usual = values_quantile(input->values, count, silent, QUIET);
+	border = more_of(FLOOD_FACTOR * usual, FLOOD_LEAST);
+	found.border = usual ? border : 0;
 	for (size_t i = 1; usual && i + 1 < input->sum_count; i++) {
 		const struct seen_cell *of = &input->sums[i];
 

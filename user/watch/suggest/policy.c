@@ -65,23 +65,17 @@ bool suggest_has_rule(const struct suggest_class *class, bool sum)
 	return seen && (sum || class->kind != SUGGEST_FRAGMENT);
 }
 
-/* Packets of GRE, for example, are never established. */
-static bool may_be_spared(const struct suggest_class *class)
-{
-	const struct match match = {.flags = RL_MATCH_PROTO, .proto = class->number};
-
-	return class->kind != SUGGEST_PROTO || match_may_be_established(&match);
-}
-
 /* A client that has proved to be there is spared, but by the limit that holds each client of a
- * service. */
+ * service. Packets of GRE, for example, are never established. */
 static const char *over_of(const struct suggest_class *class, bool sum, bool enforce)
 {
+	const struct match match = {.flags = RL_MATCH_PROTO, .proto = class->number};
+	bool spared = class->kind != SUGGEST_PROTO || match_may_be_established(&match);
+
 	if (!enforce)
 		return " over count";
-	return (sum || class->kind > SUGGEST_PROTO) && may_be_spared(class)
-		       ? " over drop unless established"
-		       : "";
+	return (sum || class->kind > SUGGEST_PROTO) && spared ? " over drop unless established"
+							      : "";
 }
 
 void suggest_rule_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *suggestion,

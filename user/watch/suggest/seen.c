@@ -89,20 +89,14 @@ size_t cells_run(const struct seen_cell *cells, size_t count)
 	return run;
 }
 
-/* Cells of one class come in order from those of all. */
-static bool are_ordered(const struct seen_cell *cells, size_t count)
-{
-	for (size_t i = 1; i < count; i++)
-		if (cell_compare(&cells[i - 1], &cells[i]) > 0)
-			return false;
-	return true;
-}
-
 size_t cells_merge(struct seen_cell *cells, size_t count)
 {
-	size_t kept = 0;
+	size_t kept = 0, ordered = 1;
 
-	if (!are_ordered(cells, count))
+	/* Cells of one class come in order from those of all. */
+	while (ordered < count && cell_compare(&cells[ordered - 1], &cells[ordered]) <= 0)
+		ordered++;
+	if (ordered < count)
 		qsort(cells, count, sizeof(*cells), cell_compare);
 	for (size_t i = 0; i < count; i++) {
 		if (!kept || cell_compare(&cells[kept - 1], &cells[i])) {
@@ -125,12 +119,6 @@ static bool source_is_kept(const struct seen *seen, uint64_t source)
 	return !(hash >> 48 & ((1u << seen->halvings) - 1));
 }
 
-static bool is_light(const struct seen *seen, const struct seen_cell *cells, size_t run)
-{
-	return run == 1 && cells->packets <= FEW_PACKETS &&
-	       seen->last > cells->second + FORGET_AFTER;
-}
-
 static void run_forget(struct seen *seen, struct seen_cell *cells, size_t run)
 {
 	struct seen_service *service = seen_service_of(seen, cells->kind, cells->number);
@@ -146,6 +134,7 @@ static void run_forget(struct seen *seen, struct seen_cell *cells, size_t run)
 	}
 }
 
+/* light: also those with few packets, of long ago. */
 static void sources_forget(struct seen *seen, bool light)
 {
 	struct seen_cell *cells = seen->cells;
@@ -153,7 +142,8 @@ static void sources_forget(struct seen *seen, bool light)
 
 	for (size_t i = 0; i < seen->cell_count && !cells[i].is_sum; i += run) {
 		run = cells_run(cells + i, seen->cell_count - i);
-		if ((light && is_light(seen, cells + i, run)) ||
+		if ((light && run == 1 && cells[i].packets <= FEW_PACKETS &&
+		     seen->last > cells[i].second + FORGET_AFTER) ||
 		    !source_is_kept(seen, cells[i].source))
 			run_forget(seen, cells + i, run);
 	}
@@ -217,54 +207,37 @@ static int cell_add(struct seen *seen, const struct seen_cell *cell, bool asks)
 	return 0;
 }
 
-static uint32_t second_of(struct seen *seen, uint64_t time_ns)
-{
-	uint64_t since;
-
-	if (!seen->packets)
-		seen->begin_ns = time_ns;
-	since = time_ns > seen->begin_ns ? (time_ns - seen->begin_ns) / NS_PER_SECOND : 0;
-	return since < UINT32_MAX ? (uint32_t)since : UINT32_MAX - 1;
-}
-
-static void kind_set(struct seen_cell *cell, const struct seen_packet *packet)
-{
-	bool has_ports = packet->has_ports && (packet->proto == 6 || packet->proto == 17);
-
-	cell->kind = packet->later        ? SEEN_LATER
-		     : !has_ports         ? SEEN_PROTO
-		     : packet->proto == 6 ? SEEN_TCP
-					  : SEEN_UDP;
-	if (!packet->later)
-		cell->number = has_ports ? packet->port : packet->proto;
-}
-
-static void source_set(struct seen_cell *cell, const uint8_t address[16])
-{
-	uint64_t network;
-	uint32_t ipv4;
-
-	memcpy(&network, address, sizeof(network));
-	memcpy(&ipv4, address + 12, sizeof(ipv4));
-	cell->ipv4 = prefix_is_ipv4(address, 128);
-	cell->source = cell->ipv4 ? ntohl(ipv4) : be64toh(network);
-}
-
 int seen_add(struct seen *seen, const struct seen_packet *packet)
 {
+	bool has_ports = packet->has_ports && (packet->proto == 6 || packet->proto == 17);
 	struct seen_cell cell = {
-		.second = second_of(seen, packet->time_ns),
+		.ipv4 = prefix_is_ipv4(packet->source, 128),
+		.kind = packet->later        ? SEEN_LATER
+			: !has_ports         ? SEEN_PROTO
+			: packet->proto == 6 ? SEEN_TCP
+					     : SEEN_UDP,
+		.number = packet->later ? 0
+			  : has_ports   ? packet->port
+					: packet->proto,
 		.packets = packet->weight,
 		.bytes = packet->weight * packet->bytes,
 	};
+	uint64_t network, since = 0;
+	uint32_t ipv4;
 	int ret;
 
+	if (!seen->packets)
+		seen->begin_ns = packet->time_ns;
+	if (packet->time_ns > seen->begin_ns)
+		since = (packet->time_ns - seen->begin_ns) / NS_PER_SECOND;
+	cell.second = since < UINT32_MAX ? (uint32_t)since : UINT32_MAX - 1;
+	memcpy(&network, packet->source, sizeof(network));
+	memcpy(&ipv4, packet->source + 12, sizeof(ipv4));
+	cell.source = cell.ipv4 ? ntohl(ipv4) : be64toh(network);
 	seen->packets += cell.packets;
 	seen->bytes += cell.bytes;
 	seen->last = cell.second > seen->last ? cell.second : seen->last;
 	estimate_add(&seen->all, packet->weight, 1);
-	source_set(&cell, packet->source);
-	kind_set(&cell, packet);
 	ret = cell_add(seen, &cell, packet->asks);
 	if (ret || !packet->fragment || packet->later)
 		return ret;

@@ -65,19 +65,19 @@ static bool is_seen_enough(const struct maker *maker, const struct seen_service 
 	return service->packets >= SUGGEST_FEW_PACKETS && service->blocks >= least;
 }
 
+static int class_compare(const void *a, const void *b)
+{
+	const struct suggest_class *x = a, *y = b;
+
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->number - y->number;
+}
+
 static int by_packets(const void *a, const void *b)
 {
 	const struct suggest_few *x = a, *y = b;
 
 	if (x->packets != y->packets)
 		return x->packets > y->packets ? -1 : 1;
-	return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->number - y->number;
-}
-
-static int class_compare(const void *a, const void *b)
-{
-	const struct suggest_class *x = a, *y = b;
-
 	return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->number - y->number;
 }
 
@@ -190,32 +190,27 @@ static void cells_mark(struct maker *maker, const struct suggest_class *class)
 	}
 }
 
-static uint64_t forgotten_of(const struct maker *maker, const struct suggest_class *class)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < SERVICES_MAX; i++)
-		if (class_has(maker, class, i / SEEN_PORTS, i % SEEN_PORTS))
-			sum += seen_service_of(maker->seen, i / SEEN_PORTS, i % SEEN_PORTS)
-				       ->forgotten;
-	return sum;
-}
-
 static void classes_judge(struct maker *maker)
 {
 	const struct suggest_class all = {.kind = SUGGEST_ALL};
+	struct suggest_input *input = &maker->input;
 
 	cells_gather(maker, &all);
-	borders_make(&maker->input);
+	borders_make(input);
 	for (size_t i = 0; i < maker->out->count; i++) {
 		struct suggest_class *class = &maker->out->classes[i];
 
 		cells_gather(maker, class);
-		maker->input.forgotten = forgotten_of(maker, class);
-		class_judge(&maker->input, class);
+		input->forgotten = 0;
+		for (uint32_t n = 0; n < SERVICES_MAX; n++)
+			if (class_has(maker, class, n / SEEN_PORTS, n % SEEN_PORTS))
+				input->forgotten +=
+					seen_service_of(maker->seen, n / SEEN_PORTS, n % SEEN_PORTS)
+						->forgotten;
+		class_judge(input, class);
 		cells_mark(maker, class);
 	}
-	flood_find(&maker->input, &maker->out->flood); /* the last class is that of all */
+	flood_find(input, &maker->out->flood); /* the last class is that of all */
 }
 
 int suggest_make(struct seen *seen, const struct suggest_options *options, struct suggestion *out)

@@ -18,22 +18,16 @@ static int weight_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t weights_median(const struct heavy *heavy)
+/* Half of the sources, at least, have no weight left. */
+static void heavy_forget(struct heavy *heavy)
 {
-	uint64_t weights[HEAVY_MAX] = {0};
+	uint64_t weights[HEAVY_MAX] = {0}, median;
 	size_t count = 0;
 
 	for (const struct heavy_source *s = heavy->list; s && count < HEAVY_MAX; s = s->hh.next)
 		weights[count++] = s->weight;
 	qsort(weights, count, sizeof(weights[0]), weight_compare);
-	return weights[count / 2];
-}
-
-/* Half of the sources, at least, have no weight left. */
-static void heavy_forget(struct heavy *heavy)
-{
-	uint64_t median = weights_median(heavy);
-
+	median = weights[count / 2];
 	for (struct heavy_source *source = heavy->list, *next; source; source = next) {
 		next = source->hh.next;
 		if (source->weight > median) {

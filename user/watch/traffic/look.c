@@ -81,17 +81,6 @@ static int candidate_add(void *arg, const struct sampled *sample)
 	return -ENOMEM;
 }
 
-static void sampling_clear(struct sampling *s)
-{
-	struct candidate *at, *next;
-
-	HASH_ITER(hh, s->list, at, next)
-	{
-		hash_remove(s->list, at);
-		free(at);
-	}
-}
-
 /* A snapshot; keys whose state has vanished are skipped. */
 static int states_look(const struct instance *instance, const struct sampling *s,
 		       struct source_entry **out, size_t *count)
@@ -128,6 +117,7 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 		.counter_id = rule ? rule->counter_id : RL_WATCH_ANY,
 	};
 	struct sampling s = {.policy = policy, .ask.by_dest = instance->info.by_dest};
+	struct candidate *at, *next;
 	struct set_live sets;
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
 	struct watch *watch = NULL;
@@ -144,7 +134,11 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 		if (ret)
 			fail("%s: reading the states failed: %s", instance->device, strerror(-ret));
 	}
-	sampling_clear(&s);
+	HASH_ITER(hh, s.list, at, next)
+	{
+		hash_remove(s.list, at);
+		free(at);
+	}
 	return ret;
 }
 

@@ -92,25 +92,20 @@ static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 	return true;
 }
 
-static bool ip_read(struct cursor *c, const uint8_t src[16], struct packet_fields *out)
-{
-	if (!has(c, 1))
-		return false;
-	if (c->data[c->at] >> 4 == 4)
-		return ipv4_read(c, src, out);
-	return c->data[c->at] >> 4 == 6 && ipv6_read(c, src, out);
-}
-
 /* Behind the headers of a tunnel the source is another one: then nothing is known. */
 void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct packet_fields *out)
 {
 	uint32_t size = sample->kept < RL_FRAME_KEPT ? sample->kept : RL_FRAME_KEPT;
 	struct cursor c = {.data = sample->frame, .size = size};
+	uint8_t version;
 
 	*out = (struct packet_fields){0};
-	if (!sample_has_addresses(sample) || (!raw_ip && !ethernet_skip(&c)))
+	if (!sample_has_addresses(sample) || (!raw_ip && !ethernet_skip(&c)) || !has(&c, 1))
 		return;
-	out->has_ip = ip_read(&c, sample->src, out);
+	version = c.data[c.at] >> 4;
+	out->has_ip = version == 4   ? ipv4_read(&c, sample->src, out)
+		      : version == 6 ? ipv6_read(&c, sample->src, out)
+				     : false;
 	out->has_flags = out->has_ip && sample->proto == IPPROTO_TCP && sample->has_ports &&
 			 has(&c, TCP_FLAGS_AT + 1);
 	if (out->has_flags)
@@ -268,4 +263,16 @@ size_t patterns_list(const struct patterns *patterns, uint64_t all, double least
 		out[i].pattern.network = network_find(patterns, all, &out[i]);
 	}
 	return count;
+}
+
+double patterns_share(const struct patterns *patterns, uint64_t all, const struct pattern *pattern)
+{
+	struct pattern wanted = pattern_anywhere(pattern);
+	struct shares_part parts[SHARES_PLACES];
+	size_t count = shares_list(&patterns->all, all, 0, parts, SHARES_PLACES);
+
+	for (size_t i = 0; i < count; i++)
+		if (!memcmp(parts[i].value, &wanted, sizeof(wanted)))
+			return parts[i].share;
+	return 0;
 }

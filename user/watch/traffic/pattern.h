@@ -75,6 +75,9 @@ struct pattern_part {
 /* Nothing for a packet without addresses. */
 void patterns_add(struct patterns *patterns, const struct pattern *pattern, uint64_t weight);
 
+/* The share of the pattern, of any network, in all packets; 0: it is not known. */
+double patterns_share(const struct patterns *patterns, uint64_t all, const struct pattern *pattern);
+
 /* The heaviest first, at most `max`, those that have `least` of all packets; how many. */
 size_t patterns_list(const struct patterns *patterns, uint64_t all, double least,
 		     struct pattern_part *out, size_t max);

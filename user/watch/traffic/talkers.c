@@ -9,20 +9,6 @@
 #include "watch/traffic/pattern.h"
 #include "watch/traffic/talkers.h"
 
-static struct talker *talker_new(struct talkers *talkers, const uint8_t addr[16])
-{
-	struct talker *talker = calloc(1, sizeof(*talker));
-
-	if (!talker)
-		return NULL;
-	memcpy(talker->addr, addr, sizeof(talker->addr));
-	HASH_ADD(hh, talkers->list, addr, sizeof(talker->addr), talker);
-	if (talker->hh.tbl)
-		return talker;
-	free(talker);
-	return NULL;
-}
-
 static void talker_remove(struct talkers *talkers, struct talker *talker)
 {
 	hash_remove(talkers->list, talker);
@@ -46,12 +32,23 @@ static void key_of(const struct talkers *talkers, const struct rl_sample *packet
 		prefix_mask(key, whole, talker_bits(talkers->by_dest, whole));
 }
 
+/* NULL: out of memory. */
 static struct talker *talker_of(struct talkers *talkers, const uint8_t addr[16])
 {
 	struct talker *talker;
 
 	HASH_FIND(hh, talkers->list, addr, sizeof(talker->addr), talker);
-	return talker ? talker : talker_new(talkers, addr);
+	if (talker)
+		return talker;
+	talker = calloc(1, sizeof(*talker));
+	if (!talker)
+		return NULL;
+	memcpy(talker->addr, addr, sizeof(talker->addr));
+	HASH_ADD(hh, talkers->list, addr, sizeof(talker->addr), talker);
+	if (talker->hh.tbl)
+		return talker;
+	free(talker);
+	return NULL;
 }
 
 static struct talker_packet packet_of(const struct rl_sample *sample)

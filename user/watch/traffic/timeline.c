@@ -52,26 +52,21 @@ uint64_t timeline_begin_ns(const struct timeline *timeline, size_t bin)
 }
 
 /* No bin moves behind one that is still to be moved. */
-static void series_widen(struct series *series, const struct timeline *timeline, uint64_t ratio)
-{
-	for (size_t i = 0; i < timeline->count; i++) {
-		struct rl_amount amount = series->at[i];
-		size_t to = (timeline->first + i) / ratio - timeline->first / ratio;
-
-		series->at[i] = (struct rl_amount){0};
-		amount_add(&series->at[to], &amount);
-	}
-}
-
 static void timeline_widen(struct timeline *timeline)
 {
 	uint64_t ratio = widths[timeline->step + 1] / widths[timeline->step];
+	uint64_t first = timeline->first / ratio;
 	uint64_t last = (timeline->first + timeline->count - 1) / ratio;
 
 	for (struct series *series = timeline->all; series; series = series->next)
-		series_widen(series, timeline, ratio);
-	timeline->first /= ratio;
-	timeline->count = last - timeline->first + 1;
+		for (size_t i = 0; i < timeline->count; i++) {
+			struct rl_amount amount = series->at[i];
+
+			series->at[i] = (struct rl_amount){0};
+			amount_add(&series->at[(timeline->first + i) / ratio - first], &amount);
+		}
+	timeline->first = first;
+	timeline->count = last - first + 1;
 	timeline->step++;
 }
 
