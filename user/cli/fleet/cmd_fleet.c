@@ -104,17 +104,6 @@ static int names_get(const struct command *command, struct fleet_options *out)
 	return 0;
 }
 
-static int interval_get(const struct command *command, struct fleet_options *out)
-{
-	const char *word = command->arguments[OPTION_INTERVAL];
-
-	out->interval_ns = INTERVAL;
-	if (word && (duration_parse(word, &out->interval_ns) || out->interval_ns < INTERVAL_MIN ||
-		     out->interval_ns > INTERVAL_MAX))
-		return wrong("invalid --interval '%s': use a time from 5ms to 500ms", word);
-	return 0;
-}
-
 static int session_read(const struct instance *instance, struct rl_fleet_session *out)
 {
 	int ret = fleet_session_read(instance, out);
@@ -171,42 +160,29 @@ static int member_run(const struct command *command, struct fleet_options option
 	return rc;
 }
 
-static int members_get(const struct command *command, struct fleet_options *out)
-{
-	const char *word = command->arguments[OPTION_MEMBERS];
-	uint64_t members = 0;
-
-	if (word && number_parse(word, 1, FLEET_SIZE_MAX, &members))
-		return wrong("invalid --members '%s': use a number from 1 to %u", word,
-			     FLEET_SIZE_MAX);
-	out->members = (uint32_t)members;
-	return 0;
-}
-
 int cmd_fleet_join(const struct command *command)
 {
-	struct fleet_options options = {0};
+	const char *interval = command->arguments[OPTION_INTERVAL];
+	const char *count = command->arguments[OPTION_MEMBERS];
+	struct fleet_options options = {.interval_ns = INTERVAL};
 	int rc = url_get(command, &options.url);
+	uint64_t members = 0;
 
 	if (!rc)
 		rc = names_get(command, &options);
-	if (!rc)
-		rc = interval_get(command, &options);
-	if (!rc)
-		rc = members_get(command, &options);
-	return rc ? rc : member_run(command, options);
+	if (rc)
+		return rc;
+	if (interval && (duration_parse(interval, &options.interval_ns) ||
+			 options.interval_ns < INTERVAL_MIN || options.interval_ns > INTERVAL_MAX))
+		return wrong("invalid --interval '%s': use a time from 5ms to 500ms", interval);
+	if (count && number_parse(count, 1, FLEET_SIZE_MAX, &members))
+		return wrong("invalid --members '%s': use a number from 1 to %u", count,
+			     FLEET_SIZE_MAX);
+	options.members = (uint32_t)members;
+	return member_run(command, options);
 }
 
 /* ---- status */
-
-static struct json_object *members_json(const struct rl_fleet_session *session)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (int i = 0; i < RL_FLEET_MEMBERS && *session->member[i]; i++)
-		json_append(array, json_object_new_string(session->member[i]));
-	return array;
-}
 
 /* "overshoot": by how much the sum of all members may exceed the limit. */
 static struct json_object *limit_json(const struct instance *instance, const struct rule *rule,
@@ -263,29 +239,25 @@ static struct json_object *limits_json(const struct instance *instance,
 	return array;
 }
 
-static uint64_t overshoot_most(struct json_object *limits)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < json_object_array_length(limits); i++) {
-		struct json_object *value;
-
-		if (json_object_object_get_ex(json_object_array_get_idx(limits, i), "overshoot",
-					      &value) &&
-		    json_object_get_uint64(value) > most)
-			most = json_object_get_uint64(value);
-	}
-	return most;
-}
-
 static int report_member(struct report *report, const struct instance *instance,
 			 const struct rl_fleet_session *session)
 {
 	struct json_object *limits = limits_json(instance, session);
+	struct json_object *members = json_object_new_array();
+	uint64_t most = 0, overshoot;
 	char lag[NUMBER_TEXT_MAX];
 
-	if (!limits)
+	if (!limits) {
+		json_object_put(members);
 		return -1;
+	}
+	for (int i = 0; i < RL_FLEET_MEMBERS && *session->member[i]; i++)
+		json_append(members, json_object_new_string(session->member[i]));
+	for (size_t i = 0; i < json_object_array_length(limits); i++) {
+		overshoot = json_object_get_uint64(
+			json_object_object_get(json_object_array_get_idx(limits, i), "overshoot"));
+		most = overshoot > most ? overshoot : most;
+	}
 	report_begin(report, NULL);
 	report_text(report, "device", "device", instance->device);
 	report_text(report, "hook", "hook", hook_name(instance->info.hook));
@@ -296,12 +268,12 @@ static int report_member(struct report *report, const struct instance *instance,
 		    fleet_session_is_alive(session) && session->shared ? "shared" : "local");
 	report_text(report, "server", "server", *session->server ? session->server : "-");
 	report_id(report, "member_count", "members", session->members);
-	report_value(report, "members", members_json(session));
+	report_value(report, "members", members);
 	report_number(report, "leases", "leases", session->leases);
 	snprintf(lag, sizeof(lag), "%.1f ms", (double)session->lag_ns / NS_PER_MS);
 	report_text(report, NULL, "lag", lag);
 	report_value(report, "lag_ns", json_object_new_uint64(session->lag_ns));
-	report_number(report, NULL, "overshoot", overshoot_most(limits));
+	report_number(report, NULL, "overshoot", most);
 	report_value(report, "limits", limits);
 	report_number(report, "lost", "lost", session->lost);
 	report_number(report, "shed", "shed", session->shed);

@@ -23,18 +23,21 @@ struct harm {
 	struct verdict verdict;
 };
 
-void guard_start(struct guard *guard, bool only_warns)
+static void guard_begin(struct guard *guard, bool only_warns, bool own)
 {
 	memset(guard, 0, sizeof(*guard));
 	guard->only_warns = only_warns;
-	ssh_sessions_find(&guard->sessions);
+	ssh_sessions_find(&guard->sessions, own);
+}
+
+void guard_start(struct guard *guard, bool only_warns)
+{
+	guard_begin(guard, only_warns, false);
 }
 
 void guard_start_own(struct guard *guard, bool only_warns)
 {
-	memset(guard, 0, sizeof(*guard));
-	guard->only_warns = only_warns;
-	ssh_sessions_find_own(&guard->sessions);
+	guard_begin(guard, only_warns, true);
 }
 
 void guard_clear(struct guard *guard)
@@ -109,58 +112,38 @@ static void remedy_format(struct guard *guard, const struct harm *harm,
 
 /* ---- sessions */
 
-/* Whether the instance can see the session's packets. */
-static bool session_seen(const struct ssh_session *session, const struct policy_context *ctx,
-			 struct flow *seen)
-{
-	*seen = ctx->leaving ? flow_reversed(&session->flow) : session->flow;
-	return session->flow.dst_known || !(ctx->by_dest || ctx->leaving);
-}
-
-/* The verdict of other members, if it is worse. 0 or -ENOMEM. */
-static int verdict_of_members(const struct guarded *change, const struct policy *policy,
-			      const struct flow *seen, struct verdict *out)
-{
-	struct verdict before;
-	int ret = verdict_find(policy, change->ctx->by_dest, seen, change->members, &before);
-
-	if (!ret)
-		ret = verdict_find(policy, change->ctx->by_dest, seen, change->then, out);
-	if (!ret && !verdict_worse(out, &before))
-		*out = (struct verdict){.danger = SESSION_SAFE};
-	return ret;
-}
-
-/* Does the device have the session's packets? The own session counts on every device, unless they
- * are those of a tunnel. */
-static bool session_counts(const struct ssh_session *session, int ifindex)
-{
-	if (session->own && !session->inside && !*session->tunnel)
-		return true;
-	return device_carries(ifindex, &session->flow);
-}
-
 /* Compares the verdicts on one session, and keeps the worst harm. 0 or an error. */
 static int session_compare(const struct guarded *change, const struct ssh_session *session,
 			   struct harm *worst)
 {
-	struct harm harm = {.session = session};
+	bool by_dest = change->ctx->by_dest, leaving = change->ctx->leaving;
+	struct harm harm = {.session = session,
+			    .seen = leaving ? flow_reversed(&session->flow) : session->flow};
 	const struct policy *before, *after;
+	struct verdict former;
 	int rc;
 
-	if (!session_seen(session, change->ctx, &harm.seen))
-		return 0;
-	rc = change->rules(change->arg, change->ctx->by_dest ? harm.seen.dst : harm.seen.src,
-			   &before, &after);
+	if (!session->flow.dst_known && (by_dest || leaving))
+		return 0; /* the instance cannot see its packets */
+	rc = change->rules(change->arg, by_dest ? harm.seen.dst : harm.seen.src, &before, &after);
 	if (rc)
 		return rc;
-	rc = change->then ? verdict_of_members(change, after, &harm.seen, &harm.verdict)
-			  : verdict_of_change(before, after, change->ctx->by_dest, &harm.seen,
-					      change->members, &harm.verdict);
+	if (!change->then) {
+		rc = verdict_of_change(before, after, by_dest, &harm.seen, change->members,
+				       &harm.verdict);
+	} else { /* that of other members, if it is worse */
+		rc = verdict_find(after, by_dest, &harm.seen, change->members, &former);
+		if (!rc)
+			rc = verdict_find(after, by_dest, &harm.seen, change->then, &harm.verdict);
+		if (!rc && !verdict_worse(&harm.verdict, &former))
+			harm.verdict = (struct verdict){.danger = SESSION_SAFE};
+	}
 	if (rc)
 		out_of_memory();
+	/* The own session counts on every device, unless its packets are those of a tunnel. */
 	if (verdict_worse(&harm.verdict, &worst->verdict) &&
-	    session_counts(session, change->ifindex))
+	    ((session->own && !session->inside && !*session->tunnel) ||
+	     device_carries(change->ifindex, &session->flow)))
 		*worst = harm;
 	return 0;
 }

@@ -54,23 +54,11 @@ static void *grown(void *items, size_t count, size_t *room, size_t size)
 
 /* ---- sets of sockets: sorted before they are asked */
 
-static void inodes_add(struct inodes *inodes, uint32_t inode)
-{
-	inodes->inode = grown(inodes->inode, inodes->count, &inodes->room, sizeof(*inodes->inode));
-	inodes->inode[inodes->count++] = inode;
-}
-
 static int inode_compare(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
 	return (left > right) - (left < right);
-}
-
-static void inodes_sort(struct inodes *inodes)
-{
-	if (inodes->count)
-		qsort(inodes->inode, inodes->count, sizeof(*inodes->inode), inode_compare);
 }
 
 static bool inodes_have(const struct inodes *inodes, uint32_t inode)
@@ -113,23 +101,6 @@ static bool runs_sshd(const char *pid)
 	return name && !strncmp(name, "/sshd", 5);
 }
 
-static bool is_root(const char *status)
-{
-	return strstr(status, ROOT_IDS) != NULL;
-}
-
-/* The process of a session that belongs to its user is a child of root's, which watches over it. */
-static bool parent_is_sshd_of_root(const char *status)
-{
-	const char *line = strstr(status, "\nPPid:\t");
-	char parent[PID_TEXT_MAX], text[STATUS_MAX];
-
-	if (!line || sscanf(line, " PPid: %15[0-9]", parent) != 1 || !runs_sshd(parent))
-		return false;
-	process_read(parent, "status", text, sizeof(text));
-	return is_root(text);
-}
-
 /* "sshd: USER@TTY", or "sshd: USER" without a terminal or command. Before the login, and where the
  * process only watches over another, a word in brackets follows. */
 bool sshd_title_is_login(const char *title)
@@ -137,7 +108,7 @@ bool sshd_title_is_login(const char *title)
 	return !strncmp(title, "sshd", 4) && strstr(title, ": ") && !strchr(title, '[');
 }
 
-/* The sockets that the process holds. */
+/* Adds the sockets that the process holds. */
 static void sockets_read(const char *pid, struct inodes *out)
 {
 	char path[300], target[64];
@@ -146,34 +117,45 @@ static void sockets_read(const char *pid, struct inodes *out)
 
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
 	dir = opendir(path);
-	if (!dir)
-		return;
-	while ((entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 
-		if (len <= 0)
+		target[len > 0 ? len : 0] = '\0';
+		if (strncmp(target, SOCKET_TEXT, strlen(SOCKET_TEXT)) != 0)
 			continue;
-		target[len] = '\0';
-		if (!strncmp(target, SOCKET_TEXT, strlen(SOCKET_TEXT)))
-			inodes_add(out, strtoul(target + strlen(SOCKET_TEXT), NULL, 10));
+		out->inode = grown(out->inode, out->count, &out->room, sizeof(*out->inode));
+		out->inode[out->count++] = strtoul(target + strlen(SOCKET_TEXT), NULL, 10);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 static void process_add(struct scan *scan, const char *pid)
 {
-	char title[TITLE_MAX], status[STATUS_MAX];
+	char title[TITLE_MAX], status[STATUS_MAX], parent[PID_TEXT_MAX];
+	const char *line;
 
 	if (!runs_sshd(pid))
 		return;
 	process_read(pid, "status", status, sizeof(status));
 	process_read(pid, "cmdline", title, sizeof(title));
-	if (sshd_title_is_login(title) && (is_root(status) || parent_is_sshd_of_root(status)))
+	if (!sshd_title_is_login(title))
+		return;
+	if (!strstr(status, ROOT_IDS)) {
+		/* The process of a session that belongs to its user is a child of root's, which
+		 * watches over it. */
+		line = strstr(status, "\nPPid:\t");
+		if (!line || sscanf(line, " PPid: %15[0-9]", parent) != 1 || !runs_sshd(parent))
+			return;
+		process_read(parent, "status", status, sizeof(status));
+	}
+	if (strstr(status, ROOT_IDS))
 		sockets_read(pid, &scan->logged_in);
 }
 
 static void processes_read(struct scan *scan)
 {
+	struct inodes *found = &scan->logged_in;
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 
@@ -182,7 +164,8 @@ static void processes_read(struct scan *scan)
 			process_add(scan, entry->d_name);
 	if (dir)
 		closedir(dir);
-	inodes_sort(&scan->logged_in);
+	if (found->count)
+		qsort(found->inode, found->count, sizeof(*found->inode), inode_compare);
 }
 
 /* ---- connections */
@@ -245,15 +228,6 @@ static void api_server_add(const struct flow *flow, uint32_t inode, void *arg)
 	session_add(arg, &session);
 }
 
-static void api_servers_add(struct ssh_sessions *out)
-{
-	bool kubelet = false;
-
-	tcp_sockets_read(TCP_LISTEN, KUBELET_PORT, kubelet_found, &kubelet);
-	if (kubelet)
-		tcp_sockets_read(TCP_ESTABLISHED, 0, api_server_add, out);
-}
-
 /* ---- tunnels */
 
 /* A tunnel may come through another one: its packets are looked at in their turn. */
@@ -282,27 +256,17 @@ static void tunnels_add(struct ssh_sessions *out)
 
 /* ---- public */
 
-static void own_find(struct ssh_sessions *out)
+void ssh_sessions_find(struct ssh_sessions *out, bool only_own)
 {
 	struct ssh_session own = {.own = true};
+	struct scan scan = {.out = out};
+	bool kubelet = false;
 
 	*out = (struct ssh_sessions){0};
 	if (ssh_session_find(&own.flow))
 		session_add(out, &own);
-}
-
-void ssh_sessions_find_own(struct ssh_sessions *out)
-{
-	own_find(out);
-	tunnels_add(out);
-}
-
-void ssh_sessions_find(struct ssh_sessions *out)
-{
-	struct scan scan = {.out = out};
-
-	own_find(out);
-	processes_read(&scan);
+	if (!only_own)
+		processes_read(&scan);
 	if (scan.logged_in.count) {
 		/* Whoever listens, sshd or systemd for it; the connections that a session makes
 		 * have no such port. */
@@ -310,7 +274,10 @@ void ssh_sessions_find(struct ssh_sessions *out)
 		tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, &scan);
 	}
 	free(scan.logged_in.inode);
-	api_servers_add(out);
+	if (!only_own)
+		tcp_sockets_read(TCP_LISTEN, KUBELET_PORT, kubelet_found, &kubelet);
+	if (kubelet)
+		tcp_sockets_read(TCP_ESTABLISHED, 0, api_server_add, out);
 	tunnels_add(out);
 }
 

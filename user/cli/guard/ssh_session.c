@@ -74,11 +74,13 @@ int ssh_session_parse(const char *text, struct flow *out)
 /* ---- processes */
 
 /* The whole file with two NULs at the end, or NULL. The caller frees it. */
-static char *file_read(const char *path)
+static char *file_read(pid_t pid, const char *name)
 {
-	char *text = calloc(1, ENVIRONMENT_MAX + 2);
-	FILE *file = text ? fopen(path, "re") : NULL;
+	char *text = calloc(1, ENVIRONMENT_MAX + 2), path[64];
+	FILE *file;
 
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	file = text ? fopen(path, "re") : NULL;
 	if (!file) {
 		free(text);
 		return NULL;
@@ -101,32 +103,22 @@ static const char *variable_find(const char *environment, const char *name)
 /* The session's variable in the process's environment, or "". */
 static void session_text(pid_t pid, char out[TEXT_MAX])
 {
-	char path[64], *environment;
-	const char *text;
+	char *environment = file_read(pid, "environ");
+	const char *text = environment ? variable_find(environment, "SSH_CONNECTION") : NULL;
 
-	out[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	environment = file_read(path);
-	if (!environment)
-		return;
-	text = variable_find(environment, "SSH_CONNECTION");
-	if (!text)
+	if (environment && !text)
 		text = variable_find(environment, "SSH_CLIENT");
-	if (text)
-		snprintf(out, TEXT_MAX, "%s", text);
+	snprintf(out, TEXT_MAX, "%s", text ? text : "");
 	free(environment);
 }
 
 /* 0 if there is none. The name in parentheses may contain any character. */
 static pid_t parent_of(pid_t pid)
 {
-	char path[64], *text;
-	const char *end;
+	char *text = file_read(pid, "stat");
+	const char *end = text ? strrchr(text, ')') : NULL;
 	int parent = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = file_read(path);
-	end = text ? strrchr(text, ')') : NULL;
 	if (!end || sscanf(end, ") %*c %d", &parent) != 1)
 		parent = 0;
 	free(text);

@@ -29,10 +29,9 @@ struct ssh_sessions {
 /* This process's own session first, then the connections in this network namespace on which sshd
  * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
  * Where a kubelet listens, the API servers that this machine has connections to, each with its way
- * back to the kubelet's port: what others connect to here may be an attacker's. */
-void ssh_sessions_find(struct ssh_sessions *out);
-/* This process's own session alone: it costs no look at other processes but those above it. */
-void ssh_sessions_find_own(struct ssh_sessions *out);
+ * back to the kubelet's port: what others connect to here may be an attacker's. `only_own` costs
+ * no look at other processes but those above this one. */
+void ssh_sessions_find(struct ssh_sessions *out, bool only_own);
 void ssh_sessions_clear(struct ssh_sessions *sessions);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */

@@ -25,12 +25,6 @@ int net_setting(const char *name)
 	return value;
 }
 
-static bool advise(struct advice *out, const char *text)
-{
-	out->text = text;
-	return true;
-}
-
 /* This machine's sockets know nothing of the connections of others. */
 bool forwarding_advice(const struct surroundings *around, struct advice *out)
 {
@@ -40,9 +34,9 @@ bool forwarding_advice(const struct surroundings *around, struct advice *out)
 	snprintf(out->remedy, sizeof(out->remedy),
 		 "rlctl detach %s && rlctl attach %s --state conntrack --policy FILE",
 		 around->device, around->device);
-	return advise(out,
-		      "this machine forwards, and its sockets say what is established: connections "
-		      "of containers and of other hosts are not established, and are limited");
+	out->text = "this machine forwards, and its sockets say what is established: connections "
+		    "of containers and of other hosts are not established, and are limited";
+	return true;
 }
 
 /* A connection tracking that tracks nothing looks like a flood. */
@@ -85,19 +79,9 @@ bool answers_advice(const struct surroundings *around, struct advice *out)
 	snprintf(out->remedy, sizeof(out->remedy),
 		 "rlctl detach %s && rlctl attach %s --mode generic --policy FILE", around->device,
 		 around->device);
-	return advise(out, "the peer of a veth takes answers in native mode only if it has an XDP "
-			   "program: without one they are lost");
-}
-
-static uint64_t policy_uses(const struct policy *policy)
-{
-	uint64_t uses = 0;
-
-	policy_for_each (policy, rule)
-		uses |= rule_uses(rule);
-	for (size_t i = 0; i < policy->alarm_count; i++)
-		uses |= rule_uses(&policy->alarms[i].counts);
-	return uses;
+	out->text = "the peer of a veth takes answers in native mode only if it has an XDP "
+		    "program: without one they are lost";
+	return true;
 }
 
 void surroundings_note(const char *device, const struct rl_instance *info,
@@ -108,14 +92,17 @@ void surroundings_note(const char *device, const struct rl_instance *info,
 		tracking_advice,
 		answers_advice,
 	};
-	const struct surroundings around = {
+	struct surroundings around = {
 		.device = device,
-		.uses = policy_uses(policy),
 		.conntrack = info && info->proof == RL_PROOF_CONNTRACK,
 		.native = info && info->hook == RL_HOOK_XDP && info->mode == RL_MODE_NATIVE,
 	};
 	struct advice advice;
 
+	policy_for_each (policy, rule)
+		around.uses |= rule_uses(rule);
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		around.uses |= rule_uses(&policy->alarms[i].counts);
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
 		if (advices[i](&around, &advice))
 			note_once("%s: warning: %s: %s", device, advice.text, advice.remedy);

@@ -176,59 +176,38 @@ static void report_print(struct json_object *document)
 
 static int followed_find(struct instance *instance, void *arg)
 {
-	bool *followed = arg;
-
-	*followed = *followed || journal_is_followed(instance->path);
+	*(bool *)arg |= journal_is_followed(instance->path);
 	return 0;
-}
-
-/* Then what is not on record may have been all the same. */
-static void unfollowed_note(const struct target *target)
-{
-	bool followed = false;
-
-	if (!instance_for_each(target, followed_find, &followed) && !followed)
-		note("report: no follower runs, so that drops and alarms of now are not on record: "
-		     "run `systemctl enable --now rlctl-events`, or `rlctl events --follow --keep "
-		     "DIR`");
-}
-
-static int journal_incidents(const struct command *command, uint64_t since_ns,
-			     struct incidents *out)
-{
-	/* One that goes on has an event within that time. Bans in force may have begun at any. */
-	const struct event_filter filter = {
-		.since_ns = since_ns > INCIDENT_OPEN_NS ? since_ns - INCIDENT_OPEN_NS : 0,
-		.kinds = ~0u,
-		.count = UINT32_MAX,
-	};
-	struct past past;
-	int ret = past_read(&command->target, &filter, &past);
-
-	for (size_t i = 0; !ret && i < past.count; i++)
-		incidents_add(out, past.items[i].object, past.items[i].time_ns);
-	past_clear(&past);
-	return ret;
 }
 
 int cmd_report(const struct command *command)
 {
 	uint64_t until_ns = clock_ns(CLOCK_REALTIME), since_ns;
 	const char *path = command->arguments[OPTION_WRITE];
+	struct event_filter filter = {.kinds = ~0u, .count = UINT32_MAX};
 	struct incidents incidents = {0};
 	struct json_object *document;
+	bool followed = false;
+	struct past past;
 	int ret = since_get(command, &since_ns);
 
 	if (ret)
 		return ret;
 	if (!option_given(command, OPTION_SINCE))
 		since_ns = until_ns - SINCE_DEFAULT_NS;
-	ret = journal_incidents(command, since_ns, &incidents);
-	if (ret) {
-		incidents_clear(&incidents);
+	/* One that goes on has an event within that time. Bans in force may have begun at any. */
+	filter.since_ns = since_ns > INCIDENT_OPEN_NS ? since_ns - INCIDENT_OPEN_NS : 0;
+	ret = past_read(&command->target, &filter, &past);
+	for (size_t i = 0; !ret && i < past.count; i++)
+		incidents_add(&incidents, past.items[i].object, past.items[i].time_ns);
+	past_clear(&past);
+	if (ret)
 		return ret;
-	}
-	unfollowed_note(&command->target);
+	/* Then what is not on record may have been all the same. */
+	if (!instance_for_each(&command->target, followed_find, &followed) && !followed)
+		note("report: no follower runs, so that drops and alarms of now are not on record: "
+		     "run `systemctl enable --now rlctl-events`, or `rlctl events --follow --keep "
+		     "DIR`");
 	document = incidents_json(&incidents, since_ns, until_ns);
 	incidents_clear(&incidents);
 	if (path)

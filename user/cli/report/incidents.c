@@ -211,17 +211,6 @@ static void word_end(struct incident *incident, struct incident_word *word, uint
 		}
 }
 
-/* A follower that began later has no begin on record: it follows from the packets and their mean
- * rate. */
-static uint64_t begin_of(struct json_object *event, uint64_t last_ns)
-{
-	struct rl_amount dropped = amount_of(event, "dropped"), rate = amount_of(event, "rate");
-
-	return rate.packets ? last_ns - (uint64_t)((double)dropped.packets / (double)rate.packets *
-						   (double)NS_PER_SECOND)
-			    : last_ns;
-}
-
 /* ---- events */
 
 static void drops_sum(struct incident *incident, struct json_object *event)
@@ -246,34 +235,21 @@ static void drops_sum(struct incident *incident, struct json_object *event)
 static void drops_end(struct incident *incident, struct incident_word *word,
 		      struct json_object *event, uint64_t time_ns)
 {
-	struct rl_amount dropped = amount_of(event, "dropped");
-	uint64_t last_ns = event_time_of(event, "last");
+	struct rl_amount dropped = amount_of(event, "dropped"), rate = amount_of(event, "rate");
+	uint64_t last_ns = event_time_of(event, "last"), before_ns = 0;
 
 	last_ns = last_ns ? last_ns : time_ns;
+	/* A follower that began later has no begin on record: it follows from the packets and their
+	 * mean rate. */
+	if (rate.packets)
+		before_ns = (uint64_t)((double)dropped.packets / (double)rate.packets *
+				       (double)NS_PER_SECOND);
 	if (!word->open)
-		word_begin(incident, word, begin_of(event, last_ns));
+		word_begin(incident, word, last_ns - before_ns);
 	word_end(incident, word, last_ns);
 	amount_add(&word->dropped, &dropped);
 	peak_raise(&word->peak, amount_of(event, "peak"));
-	peak_raise(&word->peak, amount_of(event, "rate"));
-}
-
-static void change_note(struct incident *incident, struct json_object *event)
-{
-	static const char *const keys[] = {"time", "event", "user", "text"};
-	struct json_object *change = json_object_new_object();
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		json_put_text(change, keys[i], event_member(event, keys[i]));
-	json_append(incident->changes, change);
-}
-
-/* The device was detached, or attached anew, and no end will be on record. */
-static void incident_cut(struct incident *incident)
-{
-	for (size_t i = 0; i < incident->word_count; i++)
-		if (incident->words[i].open)
-			word_end(incident, &incident->words[i], 0);
+	peak_raise(&word->peak, rate);
 }
 
 static void begun(struct incidents *incidents, struct incident *incident, struct json_object *event,
@@ -314,40 +290,35 @@ static void ended(struct incidents *incidents, struct incident *incident, struct
 		incident->last_ns = word->end_ns;
 }
 
-static uint64_t bans_lost(struct json_object *event)
-{
-	struct json_object *of = member(event, "of", json_type_object);
-
-	return json_object_get_uint64(member(of, event_words[EVENT_BAN_BEGIN], json_type_int));
-}
-
 void incidents_add(struct incidents *incidents, struct json_object *event, uint64_t time_ns)
 {
+	static const char *const keys[] = {"time", "event", "user", "text"};
 	struct incident *incident = incident_at(incidents, event, time_ns);
 	int kind = event_kind_of(event);
+	struct json_object *of, *change;
 
-	switch (kind) {
-	case EVENT_DROPS_BEGIN:
-	case EVENT_ALARM_ON:
-		begun(incidents, incident, event, time_ns);
-		return;
-	case EVENT_DROPS_END:
-	case EVENT_ALARM_OFF:
-		ended(incidents, incident, event, kind, time_ns);
-		return;
-	default:
-		break;
-	}
+	if (kind == EVENT_DROPS_BEGIN || kind == EVENT_ALARM_ON)
+		return begun(incidents, incident, event, time_ns);
+	if (kind == EVENT_DROPS_END || kind == EVENT_ALARM_OFF)
+		return ended(incidents, incident, event, kind, time_ns);
 	if (!incident)
 		return;
-	if (kind == EVENT_BAN_BEGIN)
+	if (kind == EVENT_BAN_BEGIN) {
 		incident->bans++;
-	else if (kind == EVENT_LOST)
-		incident->bans += bans_lost(event);
-	else if (kind != EVENT_BAN_END)
-		change_note(incident, event);
-	if (kind == EVENT_ATTACH || kind == EVENT_DETACH)
-		incident_cut(incident);
+	} else if (kind == EVENT_LOST) {
+		of = member(event, "of", json_type_object);
+		incident->bans += json_object_get_uint64(
+			member(of, event_words[EVENT_BAN_BEGIN], json_type_int));
+	} else if (kind != EVENT_BAN_END) {
+		change = json_object_new_object();
+		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+			json_put_text(change, keys[i], event_member(event, keys[i]));
+		json_append(incident->changes, change);
+	}
+	/* The device was detached, or attached anew, and no end will be on record. */
+	for (size_t i = 0; i < incident->word_count; i++)
+		if ((kind == EVENT_ATTACH || kind == EVENT_DETACH) && incident->words[i].open)
+			word_end(incident, &incident->words[i], 0);
 }
 
 /* ---- */

@@ -102,6 +102,7 @@ static struct json_object *json_values(const struct incident_values *values, con
 }
 
 #define PATTERNS_MAX 3
+#define COMMON_LEAST 0.1 /* of the packets, for a pattern or a value to be told */
 #define RULE_LEAST   0.3 /* of the packets, for a pattern to have a rule suggested, */
 #define KNOWN_MOST   0.1 /* of its packets from known sources */
 
@@ -126,39 +127,26 @@ static struct json_object *json_pattern(const struct incident_value *value, doub
 	return object;
 }
 
-static struct json_object *json_patterns(const struct incident_values *patterns, double all)
-{
-	struct json_object *array = json_object_new_array();
-
-	if (patterns->count)
-		qsort(patterns->items, patterns->count, sizeof(*patterns->items), heavier);
-	for (size_t i = 0; all > 0 && i < patterns->count && i < PATTERNS_MAX; i++)
-		if (patterns->items[i].packets >= 0.1 * all)
-			json_append(array, json_pattern(&patterns->items[i],
-							patterns->items[i].packets / all));
-	return array;
-}
-
-static struct json_object *json_common(const struct incident *incident)
-{
-	struct json_object *object = json_object_new_object();
-
-	for (int i = 0; i < FEATURE_COUNT; i++)
-		if (incident->values[i].count)
-			json_put(object, feature_words[i],
-				 json_values(&incident->values[i], "value",
-					     (double)incident->dropped.packets, 0.1));
-	return object;
-}
-
 static struct json_object *json_incident(const struct incident *incident, uint64_t until_ns)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *patterns = json_object_new_array();
+	struct json_object *common = json_object_new_object();
 	uint64_t end_ns = incident->end_ns ? incident->end_ns : until_ns;
+	const struct incident_values *found = &incident->patterns;
 	uint32_t numbers[INCIDENT_WORDS_MAX];
 	double all = (double)incident->dropped.packets;
 	char seconds[32];
 
+	if (found->count)
+		qsort(found->items, found->count, sizeof(*found->items), heavier);
+	for (size_t i = 0; all > 0 && i < found->count && i < PATTERNS_MAX; i++)
+		if (found->items[i].packets >= COMMON_LEAST * all)
+			json_append(patterns,
+				    json_pattern(&found->items[i], found->items[i].packets / all));
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		if (incident->values[i].count)
+			json_put(common, feature_words[i],
+				 json_values(&incident->values[i], "value", all, COMMON_LEAST));
 	json_put_text(object, "device", incident->device);
 	json_put_text(object, "hook", incident->hook);
 	event_time_put(object, "begin", incident->begin_ns);
@@ -171,20 +159,12 @@ static struct json_object *json_incident(const struct incident *incident, uint64
 	put_words(object, incident, numbers);
 	json_put(object, "spans", json_spans(incident, numbers));
 	json_put_number(object, "bans", incident->bans);
-	json_put(object, "patterns", json_patterns(&incident->patterns, all));
-	json_put(object, "common", json_common(incident));
+	json_put(object, "patterns", patterns);
+	json_put(object, "common", common);
 	json_put(object, "sources", json_values(&incident->sources, "address", all, 0.01));
 	json_put(object, "known", json_values(&incident->known, "address", all, 0));
 	json_put(object, "changes", json_object_get(incident->changes));
 	return object;
-}
-
-static void incident_settle(struct incident *incident)
-{
-	incident->end_ns = incident->last_ns;
-	for (size_t i = 0; i < incident->word_count; i++)
-		if (!incident->words[i].end_ns)
-			incident->end_ns = 0;
 }
 
 /* Up to now, or when the last of it is on record. */
@@ -215,8 +195,14 @@ struct json_object *incidents_json(struct incidents *incidents, uint64_t since_n
 	struct json_object *smaller = json_object_new_object();
 	uint64_t left_out = 0, packets = 0;
 
-	for (size_t i = 0; i < incidents->count; i++)
-		incident_settle(&incidents->items[i]);
+	for (size_t i = 0; i < incidents->count; i++) {
+		struct incident *incident = &incidents->items[i];
+
+		incident->end_ns = incident->last_ns;
+		for (size_t word = 0; word < incident->word_count; word++)
+			if (!incident->words[word].end_ns)
+				incident->end_ns = 0;
+	}
 	for (size_t i = 0; i < incidents->count; i++) {
 		const struct incident *incident = &incidents->items[i];
 

@@ -43,16 +43,6 @@ static void put_series(struct json_object *object, const char *key, const struct
 	json_put(object, key, array);
 }
 
-static struct json_object *json_bins(const struct timeline *timeline)
-{
-	struct json_object *object = json_object_new_object();
-
-	put_time(object, "first_us", timeline_begin_ns(timeline, 0));
-	put_time(object, "width_us", timeline_width_ns(timeline));
-	json_put_number(object, "count", timeline->count);
-	return object;
-}
-
 /* All reasons; those without a packet have no series. */
 static struct json_object *json_reasons(const struct record *record)
 {
@@ -162,18 +152,6 @@ static struct json_object *json_rule(const struct record *record, const struct r
 	if (row->share)
 		json_put(object, "share", json_share_series(record, row));
 	return object;
-}
-
-static struct json_object *json_rules(const struct record *record)
-{
-	struct json_object *array = json_object_new_array();
-	size_t count;
-	struct rule_row *rows = rows_make(record, &count);
-
-	for (size_t i = 0; i < count; i++)
-		json_append(array, json_rule(record, &rows[i], i < RULES_DRAWN));
-	free(rows);
-	return array;
 }
 
 /* ---- sources and alarms */
@@ -347,13 +325,24 @@ static void put_differences(struct json_object *object, const struct record *rec
 struct json_object *page_json(const struct page *page)
 {
 	const struct record *record = page->record;
-	struct json_object *object = json_object_new_object();
+	const struct timeline *timeline = &record->timeline;
+	struct json_object *object = json_object_new_object(), *bins = json_object_new_object();
 	struct json_object *policies = json_object_new_array(), *alarms = json_object_new_array();
+	struct json_object *rules = json_object_new_array();
+	struct rule_row *rows;
+	size_t count;
 
 	for (int i = 0; i < record->side_count; i++) {
 		json_append(policies, json_object_new_string(record->sides[i].name));
 		json_append(alarms, json_alarms(&record->sides[i].alarms));
 	}
+	put_time(bins, "first_us", timeline_begin_ns(timeline, 0));
+	put_time(bins, "width_us", timeline_width_ns(timeline));
+	json_put_number(bins, "count", timeline->count);
+	rows = rows_make(record, &count);
+	for (size_t i = 0; i < count; i++)
+		json_append(rules, json_rule(record, &rows[i], i < RULES_DRAWN));
+	free(rows);
 	json_put_text(object, "capture", page->capture);
 	json_put(object, "policies", policies);
 	json_put_number(object, "not_run", page->not_run);
@@ -362,9 +351,9 @@ struct json_object *page_json(const struct page *page)
 	json_put_number(object, "bytes", record->packets.bytes);
 	put_time(object, "first_us", record->first_ns);
 	put_time(object, "last_us", record->last_ns);
-	json_put(object, "bins", json_bins(&record->timeline));
+	json_put(object, "bins", bins);
 	json_put(object, "reasons", json_reasons(record));
-	json_put(object, "rules", json_rules(record));
+	json_put(object, "rules", rules);
 	put_time(object, "began_us", drops_begin_ns(record, &record->sides[0]));
 	json_put_number(object, "began_percent", DROPS_BEGIN_PERCENT);
 	json_put(object, "sources", json_sources(record));

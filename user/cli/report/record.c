@@ -104,27 +104,18 @@ static int rules_read(struct record *record, struct record_side *side, size_t bi
 
 /* ---- shares */
 
-static int class_grew(struct record *record, struct series **series, size_t bin, uint64_t before,
-		      uint64_t now)
-{
-	const struct rl_amount amount = {.packets = now - before};
-
-	return series_add(record, series, bin, &amount);
-}
-
 static int share_grew(struct record *record, struct share_series *series, size_t bin,
 		      const struct share_counts *before, const struct share_counts *now)
 {
-	int ret = 0;
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		const struct rl_amount arrived = {.packets = now->arrived[i] - before->arrived[i]};
+		const struct rl_amount passed = {.packets = now->passed[i] - before->passed[i]};
 
-	for (int i = 0; !ret && i < RL_SHARE_COUNTS; i++) {
-		ret = class_grew(record, &series->arrived[i], bin, before->arrived[i],
-				 now->arrived[i]);
-		if (!ret)
-			ret = class_grew(record, &series->passed[i], bin, before->passed[i],
-					 now->passed[i]);
+		if (series_add(record, &series->arrived[i], bin, &arrived) ||
+		    series_add(record, &series->passed[i], bin, &passed))
+			return -ENOMEM;
 	}
-	return ret;
+	return 0;
 }
 
 static int shares_read(struct record *record, struct record_side *side, size_t bin)
@@ -149,14 +140,6 @@ static int shares_read(struct record *record, struct record_side *side, size_t b
 
 /* ---- alarms */
 
-static struct alarm_span *span_open(struct alarm_record *record, uint32_t alarm)
-{
-	for (size_t i = record->span_count; i; i--)
-		if (record->spans[i - 1].alarm == alarm && record->spans[i - 1].open)
-			return &record->spans[i - 1];
-	return NULL;
-}
-
 static void span_begin(struct alarm_record *record, uint32_t alarm, uint64_t from_ns)
 {
 	if (record->span_count == ALARM_SPANS_MAX) {
@@ -169,12 +152,15 @@ static void span_begin(struct alarm_record *record, uint32_t alarm, uint64_t fro
 
 static void span_end(struct alarm_record *record, uint32_t alarm, uint64_t to_ns)
 {
-	struct alarm_span *span = span_open(record, alarm);
+	for (size_t i = record->span_count; i-- > 0;) {
+		struct alarm_span *span = &record->spans[i];
 
-	if (!span)
+		if (span->alarm != alarm || !span->open)
+			continue;
+		span->to_ns = to_ns;
+		span->open = false;
 		return;
-	span->to_ns = to_ns;
-	span->open = false;
+	}
 }
 
 /* Only the last of several changes between two readings has a time; of the others it is known that
@@ -292,26 +278,22 @@ int record_turn(struct record *record, uint64_t time_ns)
 	return ret;
 }
 
-static int alarms_end(struct record_side *side, uint64_t time_ns)
-{
-	struct alarm_record *alarms = &side->alarms;
-	int ret = alarms_note(side, time_ns);
-
-	for (uint32_t i = 0; i < alarms->count; i++) {
-		span_end(alarms, i, time_ns);
-		alarms->seen[i].changes = 0;
-		alarms->seen[i].on = false;
-	}
-	return ret;
-}
-
 int record_restart(struct record *record)
 {
 	int ret = 0;
 
-	for (int i = 0; !ret && i < record->side_count; i++)
-		if (record->timeline.count && record->sides[i].policy->alarm_count)
-			ret = alarms_end(&record->sides[i], record->turned_ns);
+	for (int i = 0; !ret && record->timeline.count && i < record->side_count; i++) {
+		struct alarm_record *alarms = &record->sides[i].alarms;
+
+		if (!record->sides[i].policy->alarm_count)
+			continue;
+		ret = alarms_note(&record->sides[i], record->turned_ns);
+		for (uint32_t n = 0; n < alarms->count; n++) {
+			span_end(alarms, n, record->turned_ns);
+			alarms->seen[n].changes = 0;
+			alarms->seen[n].on = false;
+		}
+	}
 	record->alarms_due_ns = 0;
 	return ret;
 }

@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/captured.h"
+#include "base/hint.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -23,11 +25,27 @@
 #include "kernel/instance/instance.h"
 #include "kernel/simulation.h"
 #include "kernel/state/stats.h"
+#include "policy/alarm.h"
 #include "policy/names.h"
 #include "policy/policy.h"
 #include "watch/capture/capture.h"
 
 #define BUFFER_BYTES (1u << 16)
+#define BATCH_MAX    256u /* packets that are run together */
+
+/* As many packets of an Ethernet device as a batch has, and the largest packet. */
+#define BATCH_BYTES (1u << 19)
+_Static_assert(BATCH_BYTES >= CAPTURED_MAX, "room for any packet");
+
+/* Copies of packets that wait to be run together, in their order. */
+struct batch {
+	size_t limit; /* how many wait, at most BATCH_MAX */
+	size_t count;
+	size_t bytes; /* of `data` */
+	uint8_t *data;
+	struct captured packets[BATCH_MAX];
+	uint64_t numbers[BATCH_MAX]; /* in the capture */
+};
 
 /* A policy, and the machine that it runs on. */
 struct side {
@@ -42,7 +60,7 @@ struct run {
 	const struct command *command;
 	struct epoch epoch;
 	struct capture capture;
-	struct simulate_batch batch;
+	struct batch batch;
 	struct directions *directions;
 	struct side sides[RECORD_SIDES]; /* the second is that of --against */
 	int side_count;
@@ -54,53 +72,60 @@ struct run {
 	uint64_t without; /* bytes of the payload that a rule asks for */
 };
 
-/* Writes at least `width` digits, two per division. Returns the end. */
-static char *digits_put(char *at, uint64_t n, int width)
+/* ---- --alarm: manual alarms that are on through the whole capture */
+
+static bool has_manual(const struct policy *policy, const char *name)
 {
-	char digits[24];
-	int len = 0;
+	const struct policy_alarm *alarm = policy_alarm_find(policy, name);
 
-	do {
-		unsigned int pair = (unsigned int)(n % 100);
-
-		n /= 100;
-		digits[len++] = (char)('0' + pair % 10);
-		digits[len++] = (char)('0' + pair / 10);
-	} while (n || len < width);
-	while (len > width && digits[len - 1] == '0')
-		len--;
-	while (len)
-		*at++ = digits[--len];
-	return at;
+	return alarm && alarm->manual;
 }
 
-/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON", the last two for each side. printf would take a
- * third of the time of running the packet. */
-static void print_verdict(const struct run *run, const struct captured *packet, uint64_t number,
-			  const struct record_verdict *verdicts)
+static int alarm_unknown(const struct policy *policy, const char *name)
 {
-	char line[128], *at;
+	struct hint hint = {.word = name};
 
-	at = digits_put(line, number, 1);
-	*at++ = ' ';
-	at = digits_put(at, packet->time_ns / NS_PER_SECOND, 1);
-	*at++ = '.';
-	at = digits_put(at, packet->time_ns % NS_PER_SECOND, 9);
-	for (int i = 0; i < run->side_count; i++) {
-		const struct reason_row *row = &reason_rows[verdicts[i].reason];
+	if (policy_alarm_find(policy, name))
+		return fail("simulate: alarm %s is not manual: the packets of the capture put it "
+			    "on and off: leave --alarm %s out",
+			    name, name);
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		if (policy->alarms[i].manual)
+			hint_offer(&hint, policy->alarms[i].name);
+	if (hint.best)
+		return fail("simulate: unknown alarm '%s' (did you mean %s?)", name, hint.best);
+	return fail("simulate: unknown alarm '%s': name one for which the policy has a line "
+		    "\"alarm NAME manual\"",
+		    name);
+}
 
-		at = stpcpy(at, row->passes ? " pass " : " drop ");
-		at = stpcpy(at, row->text);
+/* Is each of them a manual alarm of a policy? 0 or -1; reports. */
+static int alarms_check(const struct run *run)
+{
+	for (int i = 0; i < run->command->alarm_count; i++) {
+		const char *name = run->command->alarms[i];
+		bool has = false;
+
+		for (int side = 0; side < run->side_count; side++)
+			has |= has_manual(&run->sides[side].policy, name);
+		if (!has)
+			return alarm_unknown(&run->sides[0].policy, name);
 	}
-	*at++ = '\n';
-	fwrite(line, 1, (size_t)(at - line), stdout);
+	return 0;
 }
 
-static int alarms_turn(const struct run *run, int side)
+/* Those that the policy of the side has are on from now on. 0 or -1; reports. */
+static int alarms_turn(const struct run *run, const struct side *side)
 {
-	return simulate_alarms_turn(run->command, &run->sides[side].policy,
-				    run->sides[side].simulation);
+	int rc = 0;
+
+	for (int i = 0; !rc && i < run->command->alarm_count; i++)
+		if (has_manual(&side->policy, run->command->alarms[i]))
+			rc = simulation_alarm_on(side->simulation, run->command->alarms[i]);
+	return rc;
 }
+
+/* ---- the packets */
 
 /* All sides start over. */
 static int sides_restart(struct run *run, uint64_t now_ns)
@@ -111,14 +136,13 @@ static int sides_restart(struct run *run, uint64_t now_ns)
 		simulate_local_restart(&run->sides[i].local);
 		rc = simulation_restart(run->sides[i].simulation, now_ns);
 		if (!rc)
-			rc = alarms_turn(run, i);
+			rc = alarms_turn(run, &run->sides[i]);
 	}
 	return rc;
 }
 
 /* With --local the batch is one packet: whether the next is established depends on its verdict. */
-static int side_run(const struct simulate_batch *batch, struct side *side, bool *ran,
-		    struct simulated *out)
+static int side_run(const struct batch *batch, struct side *side, bool *ran, struct simulated *out)
 {
 	int rc;
 
@@ -132,8 +156,7 @@ static int side_run(const struct simulate_batch *batch, struct side *side, bool 
 }
 
 /* Packet n of the batch has been run. 0 or < 0, also if standard output is closed. */
-static int result_note(struct run *run, size_t n,
-		       struct simulated results[RECORD_SIDES][SIMULATE_BATCH_MAX])
+static int result_note(struct run *run, size_t n, struct simulated results[RECORD_SIDES][BATCH_MAX])
 {
 	const struct captured *packet = &run->batch.packets[n];
 	struct record_verdict verdicts[RECORD_SIDES];
@@ -153,14 +176,14 @@ static int result_note(struct run *run, size_t n,
 		run->cut++;
 	if (!run->verdicts)
 		return 0;
-	print_verdict(run, packet, run->batch.numbers[n], verdicts);
+	verdict_print(packet, run->batch.numbers[n], verdicts, run->side_count);
 	return ferror(stdout) ? output_flush() : 0;
 }
 
 /* Which packets arrive does not depend on the policy, so that all sides run the same ones. */
 static int batch_run(struct run *run)
 {
-	struct simulated results[RECORD_SIDES][SIMULATE_BATCH_MAX];
+	struct simulated results[RECORD_SIDES][BATCH_MAX];
 	bool ran = true;
 	int rc = 0;
 
@@ -170,7 +193,7 @@ static int batch_run(struct run *run)
 		rc = side_run(&run->batch, &run->sides[i], &ran, results[i]);
 	for (size_t n = 0; !rc && ran && n < run->batch.count; n++)
 		rc = result_note(run, n, results);
-	simulate_batch_clear(&run->batch);
+	run->batch.count = run->batch.bytes = 0;
 	return rc;
 }
 
@@ -178,11 +201,13 @@ static int batch_run(struct run *run)
 static int packet_take(struct run *run, const struct captured *packet)
 {
 	bool ends = epoch_ends(&run->epoch, run->capture.packets, packet->time_ns);
+	struct batch *batch = &run->batch;
+	struct captured *added;
 	int rc = 0;
 
 	directions_count(run->directions, packet);
 	if (ends || record_turns(&run->record, packet->time_ns) ||
-	    !simulate_batch_has_room(&run->batch, packet->size))
+	    packet->size > BATCH_BYTES - batch->bytes)
 		rc = batch_run(run);
 	if (!rc && ends)
 		rc = sides_restart(run, packet->time_ns);
@@ -190,20 +215,16 @@ static int packet_take(struct run *run, const struct captured *packet)
 		rc = record_turn(&run->record, packet->time_ns);
 	if (rc)
 		return rc;
-	simulate_batch_add(&run->batch, packet, run->capture.packets);
-	if (run->batch.count == run->batch.limit)
+	added = &batch->packets[batch->count];
+	*added = *packet;
+	added->data = memcpy(batch->data + batch->bytes, packet->data, packet->size);
+	batch->numbers[batch->count++] = run->capture.packets;
+	batch->bytes += packet->size;
+	if (batch->count == batch->limit)
 		rc = batch_run(run);
 	if (!rc && progress_due(&run->progress))
 		progress_draw(run->capture.packets, "packets", capture_permille(&run->capture));
 	return rc;
-}
-
-/* How many packets run together. Verdicts that somebody watches as packets come are not held up. */
-static size_t batch_limit(const struct run *run)
-{
-	bool watched = run->verdicts && !run->capture.size && isatty(STDOUT_FILENO);
-
-	return run->sides[0].local.stack || watched ? 1 : SIMULATE_BATCH_MAX;
 }
 
 /* Shows a progress bar, unless verdicts go to a terminal. */
@@ -246,7 +267,7 @@ static int sides_open(struct run *run, uint64_t now_ns)
 
 		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
 		if (!rc)
-			rc = alarms_turn(run, i);
+			rc = alarms_turn(run, &run->sides[i]);
 		if (!rc && recorded)
 			rc = record_side_add(&run->record, side->name, &side->policy,
 					     side->simulation);
@@ -257,6 +278,7 @@ static int sides_open(struct run *run, uint64_t now_ns)
 static int capture_run(struct run *run)
 {
 	struct captured packet = {0};
+	bool watched;
 	int got, rc;
 
 	output_prepare(run);
@@ -264,9 +286,11 @@ static int capture_run(struct run *run)
 	if (got < 0)
 		return got;
 	cpu_pin();
-	rc = simulate_batch_open(&run->batch, batch_limit(run));
-	if (!rc)
-		rc = sides_open(run, packet.time_ns);
+	/* Verdicts that somebody watches as packets come are not held up. */
+	watched = run->verdicts && !run->capture.size && isatty(STDOUT_FILENO);
+	run->batch.limit = run->sides[0].local.stack || watched ? 1 : BATCH_MAX;
+	run->batch.data = malloc(BATCH_BYTES);
+	rc = run->batch.data ? sides_open(run, packet.time_ns) : fail("out of memory");
 	while (!rc && got > 0) {
 		rc = packet_take(run, &packet);
 		got = rc ? rc : capture_next(&run->capture, &packet);
@@ -379,8 +403,7 @@ static int simulate(struct run *run, const char *path)
 	for (int i = 0; !rc && i < run->side_count; i++)
 		rc = policy_file_parse(&run->sides[i].file, &ctx, &run->sides[i].policy);
 	if (!rc)
-		rc = simulate_alarms_check(run->command, &run->sides[0].policy,
-					   run->side_count > 1 ? &run->sides[1].policy : NULL);
+		rc = alarms_check(run);
 	run->directions = directions_new();
 	if (!rc && !run->directions)
 		rc = fail("out of memory");
@@ -412,7 +435,7 @@ static int side_open(const struct command *command, const char *policy, struct r
 static void run_close(struct run *run)
 {
 	record_clear(&run->record);
-	simulate_batch_close(&run->batch);
+	free(run->batch.data);
 	for (int i = 0; i < run->side_count; i++) {
 		struct side *side = &run->sides[i];
 

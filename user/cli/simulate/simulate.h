@@ -17,7 +17,7 @@
 
 struct json_object;
 
-/* ---- capture_check.c: properties of a capture that affect a result, and have to be said
+/* ---- simulate_capture.c: properties of a capture that affect a result, and have to be said
  *
  * Jumps of its clock, packets without all headers, invalid timestamps. */
 
@@ -43,28 +43,9 @@ void headers_note(uint64_t cut, const char *name, const char *then);
 void payload_note(uint64_t cut, const char *name);
 void timestamps_note(const struct capture *capture);
 
-/* ---- simulate_batch.c: copies of packets that wait to be run together, in their order */
-
-#define SIMULATE_BATCH_MAX 256u
-
-struct simulate_batch {
-	size_t limit; /* how many wait, at most SIMULATE_BATCH_MAX */
-	size_t count;
-	size_t bytes; /* of `data` */
-	uint8_t *data;
-	struct captured packets[SIMULATE_BATCH_MAX];
-	uint64_t numbers[SIMULATE_BATCH_MAX]; /* in the capture */
-};
-
-/* 0 or -1; reports. */
-int simulate_batch_open(struct simulate_batch *batch, size_t limit);
-void simulate_batch_close(struct simulate_batch *batch);
-
-/* Is there room for a packet of that size? An empty batch has it for any of a capture. */
-bool simulate_batch_has_room(const struct simulate_batch *batch, uint32_t size);
-void simulate_batch_add(struct simulate_batch *batch, const struct captured *packet,
-			uint64_t number);
-void simulate_batch_clear(struct simulate_batch *batch);
+/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON", the last two for each side. */
+void verdict_print(const struct captured *packet, uint64_t number,
+		   const struct record_verdict *verdicts, int sides);
 
 /* ---- simulate_local.c: --local
  *
@@ -81,7 +62,8 @@ struct simulate_local {
 int simulate_local_open(const struct command *command, struct simulate_local *out);
 void simulate_local_close(struct simulate_local *local);
 
-/* Runs the packet if it arrives; *ran says so, and only then *reason is set. 0 or < 0; reports. */
+/* With a stack: runs the packet if it arrives; *ran says so, and only then *reason is set. 0 or <
+ * 0; reports. */
 int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
 		       const struct captured *packet, bool *ran, enum rl_reason *reason);
 
@@ -93,16 +75,6 @@ void simulate_local_json(const struct simulate_local *local, struct json_object 
 void simulate_local_print(const struct simulate_local *local);
 void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
 			 const char *capture);
-
-/* ---- simulate_alarms.c: --alarm */
-
-/* Is each of them a manual alarm of a policy? `against`: NULL without --against. 0 or -1; reports.
- */
-int simulate_alarms_check(const struct command *command, const struct policy *policy,
-			  const struct policy *against);
-/* Those that the policy has are on from now on. 0 or -1; reports. */
-int simulate_alarms_turn(const struct command *command, const struct policy *policy,
-			 struct simulation *simulation);
 
 /* ---- simulate_against.c: --against
  *

@@ -21,36 +21,26 @@ static const char *const certainty_keys[] = {
 
 /* ---- --local */
 
-static bool is_repeated(const struct local_addresses *local, const struct local_address *at)
-{
-	for (const struct local_address *other = local->list; other < at; other++)
-		if (other->len == at->len && !memcmp(other->addr, at->addr, sizeof(at->addr)))
-			return true;
-	return false;
-}
-
-static int address_add(struct local_addresses *local, const char *word)
-{
-	struct local_address *at = &local->list[local->count];
-	int rc = option_prefix_get("local", word, at->addr, &at->len);
-
-	at->word = word;
-	if (!rc && !is_repeated(local, at))
-		local->count++;
-	return rc;
-}
-
 int simulate_local_open(const struct command *command, struct simulate_local *out)
 {
-	int rc = 0;
+	struct local_addresses *local = &out->addresses;
 
 	memset(out, 0, sizeof(*out));
-	for (int i = 0; i < command->local_count && !rc; i++)
-		rc = address_add(&out->addresses, command->locals[i]);
-	if (rc || !out->addresses.count)
-		return rc;
-	out->stack = local_stack_new(LOCAL_CONVERSATIONS_MAX);
-	return out->stack ? 0 : fail("out of memory");
+	for (int i = 0; i < command->local_count; i++) {
+		struct local_address *at = &local->list[local->count], *other = local->list;
+		int rc = option_prefix_get("local", command->locals[i], at->addr, &at->len);
+
+		if (rc)
+			return rc;
+		at->word = command->locals[i];
+		while (other < at && (other->len != at->len ||
+				      memcmp(other->addr, at->addr, sizeof(at->addr)) != 0))
+			other++;
+		local->count += other == at; /* not given before */
+	}
+	if (local->count)
+		out->stack = local_stack_new(LOCAL_CONVERSATIONS_MAX);
+	return out->stack || !local->count ? 0 : fail("out of memory");
 }
 
 void simulate_local_close(struct simulate_local *local)
@@ -67,45 +57,32 @@ static void amount_count(struct rl_amount *sum, const struct captured *packet)
 	sum->bytes += packet->bytes;
 }
 
-static int arrived_run(struct simulate_local *local, struct simulation *simulation,
-		       const struct captured *captured, const struct local_packet *packet,
-		       enum rl_reason *reason)
+int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
+		       const struct captured *captured, bool *ran, enum rl_reason *reason)
 {
-	struct local_proof proof = local_stack_proof(local->stack, packet);
+	enum local_way way;
+	struct local_packet packet;
+	struct local_proof proof;
 	int ret;
 
+	local_packet_parse(captured, &packet);
+	way = local_way_of(&local->addresses, captured, &packet);
+	*ran = way == LOCAL_ARRIVES;
+	if (!*ran)
+		amount_count(way == LOCAL_SENT ? &local->sent : &local->elsewhere, captured);
+	if (way == LOCAL_SENT)
+		return local_stack_sent(local->stack, &packet) ? fail("out of memory") : 0;
+	if (way == LOCAL_ELSEWHERE)
+		return 0;
+	proof = local_stack_proof(local->stack, &packet);
 	simulation_prove(simulation, proof.established);
 	ret = simulation_run(simulation, captured, reason);
 	if (ret)
 		return ret;
 	if (simulation_has_asked(simulation))
 		local->asked[proof.certainty]++;
-	ret = local_stack_arrived(local->stack, packet, reason_rows[*reason].passes);
+	ret = local_stack_arrived(local->stack, &packet, reason_rows[*reason].passes);
 	return ret ? fail("out of memory") : 0;
-}
-
-int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
-		       const struct captured *captured, bool *ran, enum rl_reason *reason)
-{
-	struct local_packet packet;
-
-	*ran = true;
-	if (!local->stack)
-		return simulation_run(simulation, captured, reason);
-	local_packet_parse(captured, &packet);
-	switch (local_way_of(&local->addresses, captured, &packet)) {
-	case LOCAL_SENT:
-		*ran = false;
-		amount_count(&local->sent, captured);
-		return local_stack_sent(local->stack, &packet) ? fail("out of memory") : 0;
-	case LOCAL_ELSEWHERE:
-		*ran = false;
-		amount_count(&local->elsewhere, captured);
-		return 0;
-	case LOCAL_ARRIVES:
-		break;
-	}
-	return arrived_run(local, simulation, captured, &packet, reason);
 }
 
 void simulate_local_restart(struct simulate_local *local)
@@ -159,16 +136,6 @@ void simulate_local_print(const struct simulate_local *local)
 	putchar('\n');
 }
 
-static bool policy_asks(const struct policy *policy)
-{
-	policy_for_each (policy, rule)
-		if (rule->match.flags & RL_MATCH_ESTABLISHED ||
-		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS) ||
-		    has_classes(rule) || rule->limit.keep_for == RL_KEEP_ESTABLISHED)
-			return true;
-	return false;
-}
-
 static void addresses_note(const struct local_addresses *local, const char *capture)
 {
 	bool any = false;
@@ -189,24 +156,25 @@ static void addresses_note(const struct local_addresses *local, const char *capt
 		     capture);
 }
 
-static bool policy_counts_connections(const struct policy *policy)
-{
-	policy_for_each (policy, rule)
-		if (rule_limits_connections(rule))
-			return true;
-	return false;
-}
-
 void simulate_local_note(const struct simulate_local *local, const struct policy *policy,
 			 const char *capture)
 {
+	bool asks = false, connections = false;
 	uint64_t forgotten;
 
-	if (!local->stack && policy_asks(policy))
+	policy_for_each (policy, rule) {
+		bool limits = rule->action == RL_ACTION_LIMIT;
+
+		asks |= rule->match.flags & RL_MATCH_ESTABLISHED ||
+			(limits && rule->limit.over == RL_OVER_UNLESS) || has_classes(rule) ||
+			rule->limit.keep_for == RL_KEEP_ESTABLISHED;
+		connections |= rule_limits_connections(rule);
+	}
+	if (!local->stack && asks)
 		note("%s: nothing counts as established, because a capture has no sockets: give "
 		     "the addresses of its machine with --local",
 		     capture);
-	if (policy_counts_connections(policy))
+	if (connections)
 		note("%s: limits on connections refuse nothing here, because a capture has no "
 		     "sockets: try them with attach --try, or with over count",
 		     capture);

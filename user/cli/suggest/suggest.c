@@ -8,8 +8,8 @@
 #include "base/message.h"
 #include "base/units.h"
 
-static void pattern_learn(struct suggest *s, const struct captured *captured,
-			  const struct local_packet *local, uint64_t packets)
+int suggest_learn(struct suggest *s, const struct captured *captured,
+		  const struct local_packet *local, uint64_t packets)
 {
 	struct rl_sample sample = {
 		.packets = 1,
@@ -18,17 +18,6 @@ static void pattern_learn(struct suggest *s, const struct captured *captured,
 		.dport = local->dport,
 		.kept = captured->size < RL_FRAME_KEPT ? (uint16_t)captured->size : RL_FRAME_KEPT,
 	};
-	struct pattern pattern;
-
-	memcpy(sample.src, local->src, sizeof(sample.src));
-	memcpy(sample.frame, captured->data, sample.kept);
-	pattern = pattern_of(&sample, false);
-	pattern_bands_add(&s->patterns, captured->time_ns / NS_PER_SECOND, &pattern, packets);
-}
-
-int suggest_learn(struct suggest *s, const struct captured *captured,
-		  const struct local_packet *local, uint64_t packets)
-{
 	struct seen_packet packet = {
 		.time_ns = captured->time_ns,
 		.weight = packets,
@@ -40,12 +29,16 @@ int suggest_learn(struct suggest *s, const struct captured *captured,
 		.asks = local->kind == LOCAL_TCP && (local->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN,
 		.bytes = captured->bytes,
 	};
+	struct pattern pattern;
 	int ret;
 
 	if (!local->has_addresses || local->malformed)
 		return 0;
 	memcpy(packet.source, local->src, sizeof(packet.source));
-	pattern_learn(s, captured, local, packets);
+	memcpy(sample.src, local->src, sizeof(sample.src));
+	memcpy(sample.frame, captured->data, sample.kept);
+	pattern = pattern_of(&sample, false);
+	pattern_bands_add(&s->patterns, captured->time_ns / NS_PER_SECOND, &pattern, packets);
 	ret = seen_add(&s->seen, &packet);
 	if (ret == -E2BIG)
 		return fail("suggest: %s have more than is kept: suggest from a shorter time",

@@ -129,22 +129,16 @@ static int live_run(struct live *live)
 	return ret;
 }
 
-static int for_option(const struct command *command, uint64_t *out)
-{
-	const char *word = command->arguments[OPTION_FOR];
-
-	*out = FOR_USUAL_NS;
-	if (word && (duration_parse(word, out) || *out < FOR_MIN_NS || *out > FOR_MAX_NS))
-		return wrong("invalid --for '%s': use a time from 15s to 7d, such as 10m", word);
-	return 0;
-}
-
 int suggest_from_device(struct suggest *s)
 {
-	struct live live = {.suggest = s};
+	const char *word = s->command->arguments[OPTION_FOR];
+	struct live live = {.suggest = s, .for_ns = FOR_USUAL_NS};
 	int ret = option_number(s->command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &s->rate);
 
-	ret = ret ? ret : for_option(s->command, &live.for_ns);
+	if (!ret && word &&
+	    (duration_parse(word, &live.for_ns) || live.for_ns < FOR_MIN_NS ||
+	     live.for_ns > FOR_MAX_NS))
+		return wrong("invalid --for '%s': use a time from 15s to 7d, such as 10m", word);
 	ret = ret ? ret : instance_open_shared(&s->command->target, &live.instance);
 	if (ret)
 		return ret;

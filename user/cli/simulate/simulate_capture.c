@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/message.h"
 #include "base/units.h"
+#include "policy/names.h"
 
 /* Packets captured from several queues are out of order by milliseconds; limits treat them as on a
  * CPU whose clock is behind. Time goes further back only if the clock was set, or if captures were
@@ -14,15 +16,6 @@
 
 /* How long after a state's last use its times compare correctly: bpf/algorithm/gcra.h. */
 #define REACH_NS (1ull << 59)
-
-static void jump_count(struct epoch *epoch, uint64_t number, uint64_t now_ns, bool back)
-{
-	if (epoch->jumps++)
-		return;
-	epoch->jump_packet = number;
-	epoch->jump_back = back;
-	epoch->jump_ns = back ? epoch->latest_ns - now_ns : now_ns - epoch->latest_ns;
-}
 
 bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
 {
@@ -33,8 +26,11 @@ bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
 		epoch->latest_ns = now_ns > epoch->latest_ns ? now_ns : epoch->latest_ns;
 		return false;
 	}
-	if (!first)
-		jump_count(epoch, number, now_ns, back);
+	if (!first && !epoch->jumps++) {
+		epoch->jump_packet = number;
+		epoch->jump_back = back;
+		epoch->jump_ns = back ? epoch->latest_ns - now_ns : now_ns - epoch->latest_ns;
+	}
 	epoch->begun = true;
 	epoch->first_ns = epoch->latest_ns = now_ns;
 	return !first;
@@ -103,4 +99,45 @@ void timestamps_note(const struct capture *capture)
 		     "packet %" PRIu64,
 		     capture->name, capture->skipped, capture->skipped == 1 ? " was" : "s were",
 		     capture->first_skipped);
+}
+
+/* Writes at least `width` digits, two per division. Returns the end. */
+static char *digits_put(char *at, uint64_t n, int width)
+{
+	char digits[24];
+	int len = 0;
+
+	do {
+		unsigned int pair = (unsigned int)(n % 100);
+
+		n /= 100;
+		digits[len++] = (char)('0' + pair % 10);
+		digits[len++] = (char)('0' + pair / 10);
+	} while (n || len < width);
+	while (len > width && digits[len - 1] == '0')
+		len--;
+	while (len)
+		*at++ = digits[--len];
+	return at;
+}
+
+/* printf would take a third of the time of running the packet. */
+void verdict_print(const struct captured *packet, uint64_t number,
+		   const struct record_verdict *verdicts, int sides)
+{
+	char line[128], *at;
+
+	at = digits_put(line, number, 1);
+	*at++ = ' ';
+	at = digits_put(at, packet->time_ns / NS_PER_SECOND, 1);
+	*at++ = '.';
+	at = digits_put(at, packet->time_ns % NS_PER_SECOND, 9);
+	for (int i = 0; i < sides; i++) {
+		const struct reason_row *row = &reason_rows[verdicts[i].reason];
+
+		at = stpcpy(at, row->passes ? " pass " : " drop ");
+		at = stpcpy(at, row->text);
+	}
+	*at++ = '\n';
+	fwrite(line, 1, (size_t)(at - line), stdout);
 }
