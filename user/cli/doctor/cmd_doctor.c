@@ -2,7 +2,6 @@
 /* rlctl doctor [DEV]: checks the machine and its devices; each finding has a reason and a remedy.
  * Changes nothing. Fails if a check fails.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

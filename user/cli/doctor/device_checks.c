@@ -98,28 +98,23 @@ void check_native(struct doctor *doctor)
 			    driver);
 }
 
-static void report_ours(struct doctor *doctor, const struct device_xdp_program *program)
+static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
 {
-	if (program->id == doctor->status.program_id)
+	bool ours = doctor->instance && instance_runs(doctor->instance, program->id);
+	const char *device = doctor->facts->name;
+	char pins[INSTANCE_PATH_MAX];
+
+	if (ours && program->id == doctor->status.program_id)
 		doctor_ok(doctor, "ours (%u)%s", program->id,
 			  doctor->programs.dispatcher
 				  ? ", after libxdp's dispatcher"
 				  : ", alone, without libxdp's dispatcher: " XDP_ALONE_TEXT);
-	else
+	else if (ours)
 		doctor_warn(
 			doctor, remedy_replace(doctor),
 			"ours a second time (%u), left by an interrupted --replace: packets are "
 			"charged twice",
 			program->id);
-}
-
-static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
-{
-	const char *device = doctor->facts->name;
-	char pins[INSTANCE_PATH_MAX];
-
-	if (doctor->instance && instance_runs(doctor->instance, program->id))
-		report_ours(doctor, program);
 	else if (program_pins_find(doctor->target->bpffs, program->id, pins))
 		doctor_fail(doctor, "move the device back to change its policy or to detach it",
 			    "%s (%u) is rlctl's, attached in another network namespace (%s): "
@@ -221,37 +216,31 @@ static void tcx_report_ours(struct doctor *doctor, const char *hook, const struc
 		doctor_ok(doctor, "%s: nothing before ours (%u)", hook, tcx->ours);
 }
 
-static void tcx_report(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
-{
-	char names[256];
-
-	if (tcx->ours) {
-		tcx_report_ours(doctor, hook, tcx);
-		return;
-	}
-	tcx_names(tcx, tcx->count, names, sizeof(names));
-	doctor_ok(doctor, "%s: %s%s", hook, tcx->count ? names : "no program",
-		  tcx->count ? ": ours would run first" : "");
-}
-
 void check_tcx(struct doctor *doctor)
 {
 	const char *bpffs = doctor_may_list(doctor) ? doctor->target->bpffs : NULL;
 
 	for (int hook = RL_HOOK_INGRESS; hook <= RL_HOOK_EGRESS; hook++) {
+		const char *name = hook_name(hook);
 		struct device_tcx tcx;
+		char names[256];
 		int ret = device_tcx_read(bpffs, doctor->facts->name, hook, &tcx);
 
-		if (ret == -EOPNOTSUPP)
+		if (ret == -EOPNOTSUPP) {
 			doctor_ok(doctor,
 				  "%s: not in this kernel (since Linux 6.6): ours is a filter of "
 				  "clsact",
-				  hook_name(hook));
-		else if (ret)
-			doctor_warn(doctor, "sudo rlctl doctor", "%s: unknown: %s", hook_name(hook),
+				  name);
+		} else if (ret) {
+			doctor_warn(doctor, "sudo rlctl doctor", "%s: unknown: %s", name,
 				    strerror(-ret));
-		else
-			tcx_report(doctor, hook_name(hook), &tcx);
+		} else if (tcx.ours) {
+			tcx_report_ours(doctor, name, &tcx);
+		} else {
+			tcx_names(&tcx, tcx.count, names, sizeof(names));
+			doctor_ok(doctor, "%s: %s%s", name, tcx.count ? names : "no program",
+				  tcx.count ? ": ours would run first" : "");
+		}
 	}
 }
 

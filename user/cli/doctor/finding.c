@@ -2,7 +2,6 @@
 /* Findings as lines or as JSON. */
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/doctor/doctor.h"
 #include "cli/output/output.h"
@@ -20,42 +19,13 @@ static void line_print(const char *left, const char *text)
 	free(shown);
 }
 
-static void finding_print(const struct doctor *doctor, enum health health, const char *remedy,
-			  const char *what)
-{
-	char *place = text_shown(doctor->facts ? doctor->facts->name : "machine");
-
-	printf("%s%-4s%s  %-*s  %-*s  ", doctor->colours ? healths[health].colour : "",
-	       healths[health].text, doctor->colours ? "\033[0m" : "", IF_NAMESIZE - 1, place, 9,
-	       doctor->check->name);
-	free(place);
-	line_print("", what);
-	if (health != HEALTH_OK || output_verbose)
-		line_print("      why: ", doctor->check->why);
-	if (remedy)
-		line_print("      do:  ", remedy);
-}
-
-static void finding_json(const struct doctor *doctor, enum health health, const char *remedy,
-			 const char *what)
-{
-	struct json_object *object = json_object_new_object();
-
-	if (doctor->facts)
-		json_put_text(object, "device", doctor->facts->name);
-	json_put_text(object, "check", doctor->check->name);
-	json_put_text(object, "result", healths[health].text);
-	json_put_text(object, "what", what);
-	json_put_text(object, "why", doctor->check->why);
-	if (remedy)
-		json_put_text(object, "remedy", remedy);
-	json_append(doctor->array, object);
-}
-
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
 		  ...)
 {
-	char *what = NULL;
+	const char *device = doctor->facts ? doctor->facts->name : NULL;
+	const char *colour = doctor->colours ? healths[health].colour : "";
+	struct json_object *object;
+	char *what = NULL, *place;
 	va_list args;
 
 	va_start(args, format);
@@ -63,10 +33,29 @@ void doctor_finds(struct doctor *doctor, enum health health, const char *remedy,
 		out_of_memory();
 	va_end(args);
 	doctor->failed += health == HEALTH_FAIL;
-	if (output_json)
-		finding_json(doctor, health, remedy, what);
-	else
-		finding_print(doctor, health, remedy, what);
+	if (output_json) {
+		object = json_object_new_object();
+		if (device)
+			json_put_text(object, "device", device);
+		json_put_text(object, "check", doctor->check->name);
+		json_put_text(object, "result", healths[health].text);
+		json_put_text(object, "what", what);
+		json_put_text(object, "why", doctor->check->why);
+		if (remedy)
+			json_put_text(object, "remedy", remedy);
+		json_append(doctor->array, object);
+	} else {
+		place = text_shown(device ? device : "machine");
+		printf("%s%-4s%s  %-*s  %-*s  ", colour, healths[health].text,
+		       doctor->colours ? "\033[0m" : "", IF_NAMESIZE - 1, place, 9,
+		       doctor->check->name);
+		free(place);
+		line_print("", what);
+		if (health != HEALTH_OK || output_verbose)
+			line_print("      why: ", doctor->check->why);
+		if (remedy)
+			line_print("      do:  ", remedy);
+	}
 	free(what);
 }
 

@@ -89,19 +89,9 @@ static const char *carrier_seen(int fd)
 	return NULL;
 }
 
-/* Whether such frames are possible, by the instance's counter of non-ip packets. */
-static bool carriers_possible(const struct doctor *doctor)
-{
-	struct rl_amount reasons[RL_REASON_COUNT];
-
-	if (!doctor->instance)
-		return doctor->instances;
-	return !instance_reasons_read(doctor->instance, reasons) &&
-	       reasons[RL_REASON_NON_IP].packets;
-}
-
 void check_carriers(struct doctor *doctor)
 {
+	struct rl_amount reasons[RL_REASON_COUNT];
 	const char *seen;
 	int fd;
 
@@ -109,7 +99,9 @@ void check_carriers(struct doctor *doctor)
 		doctor_ok(doctor, "not attached");
 		return;
 	}
-	if (!carriers_possible(doctor)) {
+	/* Whether such frames are possible, by the instance's counter of non-ip packets. */
+	if (doctor->instance && (instance_reasons_read(doctor->instance, reasons) ||
+				 !reasons[RL_REASON_NON_IP].packets)) {
 		doctor_ok(doctor, "none: every packet was IP");
 		return;
 	}
