@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/events/event_json.h"

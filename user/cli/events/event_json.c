@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One event as a JSON object. */
-#include "cli/events/event_json.h"
 
 #include <math.h>
 #include <netinet/in.h>
@@ -8,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/events/event_json.h"
 #include "cli/output/output.h"
 #include "cli/output/pattern_output.h"
 #include "kernel/attach/hook_names.h"
@@ -52,30 +52,25 @@ struct json_object *share_json(double share)
 
 /* ---- the excerpt */
 
-static struct json_object *json_source(const struct event_source *source)
-{
-	struct json_object *object = json_object_new_object();
-	char text[PREFIX_TEXT_MAX];
-
-	prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
-	json_put_text(object, "address", text);
-	if (source->rate)
-		json_put_number(object, "rate", source->rate);
-	json_put(object, "share", share_json(source->share));
-	return object;
-}
-
 static void put_sources(struct json_object *object, const char *key,
 			const struct event_source *sources, uint32_t count)
 {
-	struct json_object *array;
+	struct json_object *array = count ? json_object_new_array() : NULL;
+	char text[PREFIX_TEXT_MAX];
 
-	if (!count)
-		return;
-	array = json_object_new_array();
-	for (uint32_t i = 0; i < count; i++)
-		json_append(array, json_source(&sources[i]));
-	json_put(object, key, array);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct event_source *source = &sources[i];
+		struct json_object *one = json_object_new_object();
+
+		prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
+		json_put_text(one, "address", text);
+		if (source->rate)
+			json_put_number(one, "rate", source->rate);
+		json_put(one, "share", share_json(source->share));
+		json_append(array, one);
+	}
+	if (array)
+		json_put(object, key, array);
 }
 
 /* In the words of a rule: "udp/53", "syn,ack", "none". */
@@ -99,34 +94,28 @@ static struct json_object *json_value(enum event_feature feature, uint32_t value
 	return json_object_new_string(text);
 }
 
-static struct json_object *json_values(const struct event_excerpt *excerpt,
-				       enum event_feature feature)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (uint32_t i = 0; i < excerpt->value_count[feature]; i++) {
-		struct json_object *object = json_object_new_object();
-
-		json_put(object, "value", json_value(feature, excerpt->values[feature][i].value));
-		json_put(object, "share", share_json(excerpt->values[feature][i].share));
-		json_append(array, object);
-	}
-	return array;
-}
-
 static void put_common(struct json_object *object, const struct event_excerpt *excerpt)
 {
-	struct json_object *common = NULL;
+	struct json_object *common = json_object_new_object();
 
 	for (int i = 0; i < FEATURE_COUNT; i++) {
-		if (!excerpt->value_count[i])
-			continue;
-		if (!common)
-			common = json_object_new_object();
-		json_put(common, feature_words[i], json_values(excerpt, i));
+		struct json_object *array =
+			excerpt->value_count[i] ? json_object_new_array() : NULL;
+
+		for (uint32_t n = 0; n < excerpt->value_count[i]; n++) {
+			struct json_object *one = json_object_new_object();
+
+			json_put(one, "value", json_value(i, excerpt->values[i][n].value));
+			json_put(one, "share", share_json(excerpt->values[i][n].share));
+			json_append(array, one);
+		}
+		if (array)
+			json_put(common, feature_words[i], array);
 	}
-	if (common)
+	if (json_object_object_length(common))
 		json_put(object, "common", common);
+	else
+		json_object_put(common);
 }
 
 static void put_patterns(struct json_object *object, const struct event_excerpt *excerpt)
@@ -163,30 +152,9 @@ static struct json_object *json_rate(const struct event *event)
 	return object;
 }
 
-static void put_lost(struct json_object *object, const struct event *event)
-{
-	struct json_object *of = json_object_new_object();
-
-	for (int i = 0; i < EVENT_KIND_COUNT; i++)
-		if (event->of[i])
-			json_put_number(of, event_words[i], event->of[i]);
-	json_put_number(object, "count", event->count);
-	json_put(object, "of", of);
-}
-
-static void put_members(struct json_object *object, const struct event *event)
-{
-	struct json_object *members = json_object_new_array();
-
-	for (int i = 0; i < EVENT_MEMBERS && *event->members[i]; i++)
-		json_append(members, json_object_new_string(event->members[i]));
-	json_put_number(object, "count", event->count);
-	json_put(object, "members", members);
-}
-
 struct json_object *event_json(const struct event *event)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *list;
 
 	event_time_put(object, "time", event->time_ns);
 	put_text(object, "event", event_words[event->kind]);
@@ -199,8 +167,13 @@ struct json_object *event_json(const struct event *event)
 	put_text(object, "key", event->key);
 	put_text(object, "prefix", event->prefix);
 	put_text(object, "user", event->user);
-	if (event->kind == EVENT_SET_ADD || event->kind == EVENT_SET_DEL)
-		put_members(object, event);
+	if (event->kind == EVENT_SET_ADD || event->kind == EVENT_SET_DEL) {
+		list = json_object_new_array();
+		for (int i = 0; i < EVENT_MEMBERS && *event->members[i]; i++)
+			json_append(list, json_object_new_string(event->members[i]));
+		json_put_number(object, "count", event->count);
+		json_put(object, "members", list);
+	}
 	if (event->until_ns)
 		event_time_put(object, "until", event->until_ns);
 	if (event->last_ns)
@@ -215,8 +188,176 @@ struct json_object *event_json(const struct event *event)
 	put_sources(object, "known", event->excerpt.known, event->excerpt.known_count);
 	put_patterns(object, &event->excerpt);
 	put_common(object, &event->excerpt);
-	if (event->kind == EVENT_LOST)
-		put_lost(object, event);
+	if (event->kind == EVENT_LOST) {
+		list = json_object_new_object();
+		for (int i = 0; i < EVENT_KIND_COUNT; i++)
+			if (event->of[i])
+				json_put_number(list, event_words[i], event->of[i]);
+		json_put_number(object, "count", event->count);
+		json_put(object, "of", list);
+	}
 	put_text(object, "text", event->text);
 	return object;
+}
+
+/* ---- events as lines for people, from their JSON, which may have come from a file */
+
+const char *event_member(json_object *event, const char *name)
+{
+	json_object *value;
+
+	if (!json_object_object_get_ex(event, name, &value))
+		return "";
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+uint64_t event_time_of(json_object *event, const char *name)
+{
+	uint64_t ns;
+
+	return time_parse(event_member(event, name), &ns) ? 0 : ns;
+}
+
+void text_put_escaped(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		put_escaped(file, *text);
+}
+
+static const char *or_unknown(const char *text)
+{
+	return *text ? text : "?";
+}
+
+static struct json_object *member_array(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) &&
+			       json_object_is_type(value, json_type_array)
+		       ? value
+		       : NULL;
+}
+
+static int percent_of(struct json_object *object, const char *key)
+{
+	struct json_object *share;
+	double part =
+		json_object_object_get_ex(object, key, &share) ? json_object_get_double(share) : 0;
+
+	return part >= 0 && part <= 1 ? (int)(part * 100 + 0.5) : 0;
+}
+
+/* ---- the excerpt */
+
+static void line_put_sources(FILE *file, const char *label, const char *key,
+			     struct json_object *object)
+{
+	struct json_object *sources = member_array(object, key), *rate;
+	size_t count = sources ? json_object_array_length(sources) : 0;
+	char number[NUMBER_TEXT_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *source = json_object_array_get_idx(sources, i);
+
+		fputs(i ? ", " : label, file);
+		text_put_escaped(file, or_unknown(event_member(source, "address")));
+		fprintf(file, " %d%%", percent_of(source, "share"));
+		if (!json_object_object_get_ex(source, "rate", &rate))
+			continue;
+		number_print(number, json_object_get_uint64(rate));
+		fprintf(file, " (%s/s)", number);
+	}
+	if (count)
+		putc('\n', file);
+}
+
+static void put_values(FILE *file, const char *name, struct json_object *values)
+{
+	size_t count = json_object_array_length(values);
+
+	fputs(name, file);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *one = json_object_array_get_idx(values, i), *value;
+
+		if (!json_object_object_get_ex(one, "value", &value) || !value)
+			continue;
+		fputs(i ? ", " : " ", file);
+		text_put_escaped(file, json_object_get_string(value));
+		fprintf(file, " %d%%", percent_of(one, "share"));
+	}
+}
+
+/* "72% of what was dropped: udp/27015 length 64-95, from 198.18.0.0/16", and the rule
+ * that is suggested for it. */
+static void put_pattern(FILE *file, bool counted, struct json_object *one)
+{
+	const char *from = event_member(one, "from"), *rule = event_member(one, "rule");
+	int known = percent_of(one, "known");
+
+	fprintf(file, "    %d%% of what was %s: ", percent_of(one, "share"),
+		counted ? "counted" : "dropped");
+	text_put_escaped(file, or_unknown(event_member(one, "pattern")));
+	fputs(*from ? ", from " : "", file);
+	text_put_escaped(file, from);
+	if (known)
+		fprintf(file, "; %d%% of that is of known sources", known);
+	fputs(*rule ? "\n        to limit it: " : "", file);
+	text_put_escaped(file, rule);
+	putc('\n', file);
+}
+
+void event_common_print(FILE *file, struct json_object *object)
+{
+	struct json_object *common, *patterns = member_array(object, "patterns");
+	bool any = false;
+
+	for (size_t i = 0; patterns && i < json_object_array_length(patterns); i++)
+		put_pattern(file, *event_member(object, "alarm"),
+			    json_object_array_get_idx(patterns, i));
+	if (!json_object_object_get_ex(object, "common", &common))
+		return;
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		struct json_object *values = member_array(common, feature_words[i]);
+
+		if (!values || !json_object_array_length(values))
+			continue;
+		fputs(any ? "; " : "    common: ", file);
+		put_values(file, feature_words[i], values);
+		any = true;
+	}
+	if (any)
+		putc('\n', file);
+}
+
+void event_print(FILE *file, struct json_object *object)
+{
+	const char *hook = event_member(object, "hook"), *text = event_member(object, "text");
+	const char *time = event_member(object, "time");
+	char local[NUMBER_TEXT_MAX];
+	uint64_t ns;
+
+	if (time_parse(time, &ns)) { /* as it is */
+		text_put_escaped(file, or_unknown(time));
+	} else {
+		time_print(local, ns, true); /* 2026-11-20T06:06:11+01:00 */
+		fprintf(file, "%.10s %.8s.%03u", local, strlen(local) > 11 ? local + 11 : "",
+			(unsigned int)(ns / 1000000 % 1000));
+	}
+	putc(' ', file);
+	text_put_escaped(file, or_unknown(event_member(object, "device")));
+	if (*hook && strcmp(hook, "xdp") != 0) {
+		putc('/', file);
+		text_put_escaped(file, hook);
+	}
+	fputs(": ", file);
+	text_put_escaped(file, or_unknown(event_member(object, "event")));
+	if (*text) {
+		fputs(": ", file);
+		text_put_escaped(file, text);
+	}
+	putc('\n', file);
+	line_put_sources(file, "    from ", "sources", object);
+	line_put_sources(file, "    known: ", "known", object);
+	event_common_print(file, object);
 }

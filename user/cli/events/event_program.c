@@ -2,7 +2,6 @@
 #include "cli/events/event_program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
@@ -194,19 +193,6 @@ static int program_check(const struct event_program *program)
 	return 0;
 }
 
-static void argv_set(struct event_program *program, char *path, char *const *arguments, int count)
-{
-	program->argv = calloc((size_t)count + 2, sizeof(*program->argv));
-	if (!program->argv)
-		out_of_memory();
-	program->argv[0] = path;
-	for (int i = 0; i < count; i++) {
-		program->argv[i + 1] = strdup(arguments[i]);
-		if (!program->argv[i + 1])
-			out_of_memory();
-	}
-}
-
 int event_program_find(const char *program, char *const *arguments, int count, const char *user,
 		       struct event_program *out)
 {
@@ -216,7 +202,15 @@ int event_program_find(const char *program, char *const *arguments, int count, c
 	*out = (struct event_program){.given = program};
 	if (!path)
 		return -1;
-	argv_set(out, path, arguments, count);
+	out->argv = calloc((size_t)count + 2, sizeof(*out->argv));
+	if (!out->argv)
+		out_of_memory();
+	out->argv[0] = path;
+	for (int i = 0; i < count; i++) {
+		out->argv[i + 1] = strdup(arguments[i]);
+		if (!out->argv[i + 1])
+			out_of_memory();
+	}
 	ret = user_find(user, &out->user);
 	if (!ret)
 		ret = program_check(out);

@@ -196,8 +196,13 @@ static void result_warn(struct runner *runner, const struct running *slot, int s
 			uint64_t now_ns)
 {
 	int error = runner->errors[slot - runner->running]; /* 0: it began */
+	const char *cause = strerror(error);
 	char text[RESULT_MAX], limit[NUMBER_TEXT_MAX];
 
+	if (error == ENOENT)
+		cause = "it is missing, or the interpreter that its first line names";
+	if (error == ENOEXEC)
+		cause = "it is no program: a script begins with #!/bin/sh or the like";
 	wait_print(limit, runner->timeout_ns);
 	if (slot->overdue && runner->closing)
 		snprintf(text, sizeof(text), "ended early, since rlctl ends");
@@ -210,11 +215,7 @@ static void result_warn(struct runner *runner, const struct running *slot, int s
 	else
 		snprintf(text, sizeof(text), "exit status %d", WEXITSTATUS(status));
 	if (error)
-		warn(runner, &runner->failures, now_ns, "not run for %s: %s", slot->event,
-		     error == ENOENT ? "it is missing, or the interpreter that its first line names"
-		     : error == ENOEXEC
-			     ? "it is no program: a script begins with #!/bin/sh or the like"
-			     : strerror(error));
+		warn(runner, &runner->failures, now_ns, "not run for %s: %s", slot->event, cause);
 	else if (status || slot->overdue)
 		warn(runner, &runner->failures, now_ns, "%s: %s", slot->event, text);
 }
@@ -236,23 +237,20 @@ static bool slot_reap(struct runner *runner, struct running *slot, uint64_t now_
 	return true;
 }
 
-static void slot_poll(struct runner *runner, struct running *slot, uint64_t now_ns)
-{
-	int number = slot->overdue ? SIGKILL : SIGTERM;
-
-	if (!slot->pid || slot_reap(runner, slot, now_ns) || now_ns < slot->end_ns)
-		return;
-	/* The whole group; if the child has not made it yet, the child alone. */
-	if (kill(-slot->pid, number))
-		kill(slot->pid, number);
-	slot->overdue = true;
-	slot->end_ns = now_ns + RUNNER_GRACE_NS;
-}
-
 void runner_poll(struct runner *runner, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < runner->at_once; i++)
-		slot_poll(runner, &runner->running[i], now_ns);
+	for (uint32_t i = 0; i < runner->at_once; i++) {
+		struct running *slot = &runner->running[i];
+		int number = slot->overdue ? SIGKILL : SIGTERM;
+
+		if (!slot->pid || slot_reap(runner, slot, now_ns) || now_ns < slot->end_ns)
+			continue;
+		/* The whole group; if the child has not made it yet, the child alone. */
+		if (kill(-slot->pid, number))
+			kill(slot->pid, number);
+		slot->overdue = true;
+		slot->end_ns = now_ns + RUNNER_GRACE_NS;
+	}
 	queue_start(runner, now_ns);
 }
 
@@ -275,26 +273,6 @@ int runner_wait_ms(const struct runner *runner, uint64_t now_ns)
 
 /* ---- opening and closing */
 
-static int runner_make(const struct runner_options *options, struct runner *out)
-{
-	size_t errors_size = RUNNER_AT_ONCE_MAX * sizeof(*out->errors);
-
-	out->at_once = options->at_once ? options->at_once : RUNNER_AT_ONCE;
-	out->queue_size = options->queue ? options->queue : RUNNER_QUEUE;
-	out->timeout_ns = options->timeout_ns ? options->timeout_ns : RUNNER_TIMEOUT_NS;
-	out->queue = calloc(out->queue_size, sizeof(*out->queue));
-	out->running = calloc(out->at_once, sizeof(*out->running));
-	if (!out->queue || !out->running)
-		out_of_memory();
-	out->errors =
-		mmap(NULL, errors_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	out->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (out->errors == MAP_FAILED || out->epoll < 0)
-		return fail("--exec %s: %s", options->program, strerror(errno));
-	return event_program_find(options->program, options->arguments, options->argument_count,
-				  options->user, &out->program);
-}
-
 static void runner_free(struct runner *runner)
 {
 	while (runner->queued)
@@ -312,15 +290,31 @@ static void runner_free(struct runner *runner)
 int runner_open(const struct runner_options *options, struct runner **out)
 {
 	struct runner *runner = calloc(1, sizeof(*runner));
+	size_t errors_size = RUNNER_AT_ONCE_MAX * sizeof(*runner->errors);
+	int ret = 0;
 
 	if (!runner)
 		out_of_memory();
-	if (runner_make(options, runner)) {
+	runner->at_once = options->at_once ? options->at_once : RUNNER_AT_ONCE;
+	runner->queue_size = options->queue ? options->queue : RUNNER_QUEUE;
+	runner->timeout_ns = options->timeout_ns ? options->timeout_ns : RUNNER_TIMEOUT_NS;
+	runner->queue = calloc(runner->queue_size, sizeof(*runner->queue));
+	runner->running = calloc(runner->at_once, sizeof(*runner->running));
+	if (!runner->queue || !runner->running)
+		out_of_memory();
+	runner->errors =
+		mmap(NULL, errors_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	runner->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (runner->errors == MAP_FAILED || runner->epoll < 0)
+		ret = fail("--exec %s: %s", options->program, strerror(errno));
+	if (!ret)
+		ret = event_program_find(options->program, options->arguments,
+					 options->argument_count, options->user, &runner->program);
+	if (ret)
 		runner_free(runner);
-		return -1;
-	}
-	*out = runner;
-	return 0;
+	else
+		*out = runner;
+	return ret ? -1 : 0;
 }
 
 /* Until none runs, or until that time. */

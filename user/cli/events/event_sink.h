@@ -49,8 +49,6 @@ struct event_sink {
 	void *arg;
 };
 
-#define EVENT_SINKS_MAX 4
-
 /* ---- follows instances: those that are there, and those that come */
 
 /* Passes the events that the filter takes to the sinks until a signal, or until nobody reads
@@ -84,13 +82,3 @@ struct past {
 
 int past_read(const struct target *target, const struct event_filter *filter, struct past *out);
 void past_clear(struct past *past);
-
-/* ---- the receiver of events that --exec names: a program that is run for each of them */
-
-/* Reads --exec, --user, --exec-max, --exec-timeout and the words after `--`, and checks the
- * program; raises the privileges that it needs to run as another user. Without --exec, out->tell is
- * NULL. 0, -1 or EXIT_USAGE; reports. */
-int program_sink_open(const struct command *command, struct event_sink *out);
-
-/* Programs that run may end within a few seconds. Accepts what program_sink_open() left NULL. */
-void program_sink_close(const struct event_sink *sink);

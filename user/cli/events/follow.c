@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "cli/events/watched.h"
-#include "cli/output/output.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"
 
@@ -28,31 +26,7 @@ struct follower {
 	bool waits; /* it was said that nothing is attached */
 };
 
-static struct watched *watched_find(const struct follower *f, const char *path)
-{
-	for (struct watched *w = f->list; w; w = w->next)
-		if (!strcmp(w->instance.path, path))
-			return w;
-	return NULL;
-}
-
 /* ---- instances that come and go */
-
-/* Before the next one was attached, where it was noticed after that. */
-static void detached_tell(struct watched *w)
-{
-	struct pending *pending = watched_event(w, EVENT_DETACH);
-	struct rl_instance next;
-
-	if (pending && instance_info_read(w->instance.path, &next) &&
-	    next.since_ns != w->instance.info.since_ns && next.since_ns < pending->event.time_ns)
-		pending->event.time_ns = next.since_ns - NS_PER_MS;
-	if (pending)
-		event_text_set(&pending->event, "%s",
-			       if_nametoindex(w->instance.device)
-				       ? "detached"
-				       : "detached: the device is gone, or was renamed");
-}
 
 /* An instance that cannot be opened yet is tried again in the next round. */
 static void instance_add(struct follower *f, const struct pinned *at)
@@ -82,8 +56,10 @@ static int instances_find(struct follower *f)
 	for (struct watched *w = f->list; w; w = w->next)
 		w->seen = false;
 	for (size_t i = 0; i < places.count; i++) {
-		struct watched *w = watched_find(f, places.items[i].path);
+		struct watched *w = f->list;
 
+		while (w && strcmp(w->instance.path, places.items[i].path) != 0)
+			w = w->next;
 		if (w)
 			w->seen = true;
 		else
@@ -106,6 +82,8 @@ static int instances_poll(struct follower *f)
 
 	while (!ret && *at) {
 		struct watched *w = *at;
+		struct pending *pending;
+		struct rl_instance next;
 
 		if (!w->seen)
 			w->unpinned = true;
@@ -116,7 +94,17 @@ static int instances_poll(struct follower *f)
 		}
 		watched_journal_poll(w);
 		watched_drops_end(w);
-		detached_tell(w);
+		pending = watched_event(w, EVENT_DETACH);
+		/* Before the next one was attached, where it was noticed after that. */
+		if (pending && instance_info_read(w->instance.path, &next) &&
+		    next.since_ns != w->instance.info.since_ns &&
+		    next.since_ns < pending->event.time_ns)
+			pending->event.time_ns = next.since_ns - NS_PER_MS;
+		if (pending)
+			event_text_set(&pending->event, "%s",
+				       if_nametoindex(w->instance.device)
+					       ? "detached"
+					       : "detached: the device is gone, or was renamed");
 		*at = w->next;
 		ret = watched_close(w);
 	}

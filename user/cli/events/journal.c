@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How journals are written. */
-#include "cli/events/journal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "cli/events/event_sink.h"
+#include "cli/events/journal.h"
 #include "cli/events/journal_place.h"
+#include "kernel/instance/pins.h"
 #include "watch/events/event.h"
 
 /* ---- files */
@@ -50,22 +53,6 @@ bool journal_is_followed(const char *pins)
 	return followed;
 }
 
-/* The ending of the file that such an event is in: that of bans also has the events that are lost,
- * which are mostly bans. */
-static const char *journal_ending(enum event_kind kind)
-{
-	switch (kind) {
-	case EVENT_BAN_BEGIN:
-	case EVENT_BAN_END:
-	case EVENT_SET_ADD:
-	case EVENT_SET_DEL:
-	case EVENT_LOST:
-		return JOURNAL_BANS;
-	default:
-		return "";
-	}
-}
-
 /* Under the lock of the file itself, so that of two that find it full one does it. */
 static void file_turn(const struct place *place, const char *pins, const char *ending, int fd)
 {
@@ -95,32 +82,123 @@ static bool file_append(int fd, const char *text, size_t len)
 	return false;
 }
 
-static bool place_append(const struct place *place, const char *pins, const char *ending,
-			 const char *text, size_t len)
-{
-	int fd = place->open(pins, ending, O_WRONLY | O_APPEND | O_CREAT);
-	struct stat st;
-	bool done;
-
-	if (fd < 0)
-		return false;
-	done = file_append(fd, text, len);
-	if (done && !fstat(fd, &st) && st.st_size > (*ending ? place->bans_max : place->max))
-		file_turn(place, pins, ending, fd);
-	close(fd);
-	return done;
-}
-
+/* The file of bans also has the events that are lost, which are mostly bans, and members of sets.
+ */
 void journal_append(const char *pins, enum event_kind kind, const char *line)
 {
-	const char *ending = journal_ending(kind);
+	bool bans = kind == EVENT_BAN_BEGIN || kind == EVENT_BAN_END || kind == EVENT_SET_ADD ||
+		    kind == EVENT_SET_DEL || kind == EVENT_LOST;
+	const char *ending = bans ? JOURNAL_BANS : "";
+	bool done;
 	char *text;
 	int len = asprintf(&text, "%s\n", line);
 
 	if (len < 0)
 		return;
-	for (size_t i = 0; len <= EVENT_JSON_MAX && i < sizeof(places) / sizeof(*places); i++)
-		if (place_append(&places[i], pins, ending, text, (size_t)len))
-			break;
+	done = len > EVENT_JSON_MAX;
+	for (size_t i = 0; !done && i < sizeof(places) / sizeof(*places); i++) {
+		int fd = places[i].open(pins, ending, O_WRONLY | O_APPEND | O_CREAT);
+		struct stat st;
+
+		if (fd < 0)
+			continue;
+		done = file_append(fd, text, (size_t)len);
+		if (done && !fstat(fd, &st) &&
+		    st.st_size > (bans ? places[i].bans_max : places[i].max))
+			file_turn(&places[i], pins, ending, fd);
+		close(fd);
+	}
 	free(text);
+}
+
+/* ---- keeps them on a disk: what is in memory moves there */
+
+/* 0 or -errno: then it stays. */
+static int file_move(int from_folder, const char *from_name, int to_folder, const char *to_name)
+{
+	int from = regular_open(from_folder, from_name, O_RDONLY);
+	int to = from < 0 ? from : regular_open(to_folder, to_name, O_WRONLY | O_APPEND | O_CREAT);
+	off_t begin = to < 0 ? 0 : lseek(to, 0, SEEK_END);
+	int ret = to < 0 ? to : 0;
+	char bytes[16384];
+	ssize_t count;
+
+	while (!ret && (count = read(from, bytes, sizeof(bytes))))
+		ret = count < 0 ? -errno : write(to, bytes, (size_t)count) == count ? 0 : -ENOSPC;
+	/* Half of it would be there twice, unless somebody has appended to it meanwhile. */
+	if (ret && to >= 0 && lseek(to, 0, SEEK_CUR) == lseek(to, 0, SEEK_END) &&
+	    ftruncate(to, begin))
+		ret = -errno;
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	return ret ? ret : unlinkat(from_folder, from_name, 0) ? -errno : 0;
+}
+
+/* A line that a crash has cut off must not swallow the next one. */
+static void lines_end(DIR *kept)
+{
+	struct journal_name name;
+	struct dirent *entry;
+
+	while ((entry = readdir(kept))) {
+		char last = '\n';
+		int fd = journal_name_split(entry->d_name, &name)
+				 ? regular_open(dirfd(kept), entry->d_name, O_RDWR | O_APPEND)
+				 : -1;
+
+		if (fd < 0)
+			continue;
+		if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
+		    write(fd, "\n", 1) != 1)
+			note("events: %s: %s", entry->d_name, strerror(errno));
+		close(fd);
+	}
+}
+
+/* Former files and the others go into one: their lines have times. */
+static int journals_move(const char *root, const char *folder)
+{
+	char run[JOURNAL_PATH_MAX];
+	int ret = journal_folder(root, run);
+	DIR *kept = ret ? NULL : opendir(folder), *dir = kept ? opendir(run) : NULL;
+	struct journal_name name;
+	struct dirent *entry;
+
+	if (!ret)
+		ret = dir ? 0 : -errno;
+	if (dir) {
+		lines_end(kept);
+		while (!ret && (entry = readdir(dir)))
+			if (journal_name_split(entry->d_name, &name))
+				ret = file_move(dirfd(dir), entry->d_name, dirfd(kept),
+						name.current);
+		closedir(dir);
+	}
+	if (kept)
+		closedir(kept);
+	return ret;
+}
+
+int journal_keep_in(const struct target *target, const char *folder)
+{
+	char root[INSTANCE_PATH_MAX], former[JOURNAL_PATH_MAX] = "";
+	int moved, ret = pins_root(target->bpffs, false, root);
+
+	if (ret)
+		return ret;
+	ret = journal_keep(root, folder, former);
+	if (!ret && *former)
+		note("events: they were kept in %s up to now: those stay there, and are not shown",
+		     former);
+	if (!ret && (moved = journals_move(root, folder)))
+		note("events: moving what is in memory to %s failed: %s: it stays in memory",
+		     folder, strerror(-moved));
+	if (ret == -EPERM)
+		return fail(
+			"events: %s is of another user, or others may write to it: use a folder "
+			"of your own with mode 0700",
+			folder);
+	return ret ? fail("events: keeping events in %s failed: %s", folder, strerror(-ret)) : 0;
 }

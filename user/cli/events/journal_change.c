@@ -3,12 +3,10 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/events/journal.h"

@@ -21,33 +21,24 @@
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
 
-/* The cookie of this network namespace; 0 before Linux 5.14. */
-static uint64_t netns_cookie(void)
-{
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	uint64_t cookie = 0;
-	socklen_t size = sizeof(cookie);
-
-	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size))
-		cookie = 0;
-	if (fd >= 0)
-		close(fd);
-	return cookie;
-}
-
 /* root: BPFFS/rlctl/INODE. Another bpffs than the usual one is part of the name. */
 int journal_folder(const char *root, char out[JOURNAL_PATH_MAX])
 {
 	static const char usual[] = BPFFS_DEFAULT "/";
 	bool is_usual = !strncmp(root, usual, strlen(usual));
 	const char *inode = strrchr(root, '/');
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), len;
+	uint64_t cookie = 0; /* of this network namespace; 0 before Linux 5.14 */
+	socklen_t size = sizeof(cookie);
 	size_t before;
-	int len;
 
+	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size))
+		cookie = 0;
+	if (fd >= 0)
+		close(fd);
 	if (!inode)
 		return -EINVAL;
-	len = snprintf(out, JOURNAL_PATH_MAX, JOURNAL_FOLDER "/%s-%" PRIx64, inode + 1,
-		       netns_cookie());
+	len = snprintf(out, JOURNAL_PATH_MAX, JOURNAL_FOLDER "/%s-%" PRIx64, inode + 1, cookie);
 	before = (size_t)len;
 	if (!is_usual)
 		len = snprintf(out + len, JOURNAL_PATH_MAX - before, "-%.*s", (int)(inode - root),
@@ -86,19 +77,6 @@ int journal_kept_path(const char *pins, const char *ending, char out[JOURNAL_PAT
 	return path_in("/" JOURNAL_KEPT, pins, ending, out);
 }
 
-/* For the file at `path`, and the folders above it. */
-static void folders_make(const char *path)
-{
-	char folder[JOURNAL_PATH_MAX];
-	char *end;
-
-	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
-	snprintf(folder, sizeof(folder), "%s", path);
-	end = strrchr(folder, '/');
-	*end = '\0';
-	mkdir(folder, FOLDER_MODE);
-}
-
 int regular_open(int folder, const char *path, int flags)
 {
 	int fd = openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
@@ -114,7 +92,7 @@ int regular_open(int folder, const char *path, int flags)
 
 int journal_open(const char *pins, const char *ending, int flags)
 {
-	char path[JOURNAL_PATH_MAX];
+	char path[JOURNAL_PATH_MAX], folder[JOURNAL_PATH_MAX];
 	int fd, ret = journal_path(pins, ending, path);
 
 	if (ret)
@@ -122,7 +100,9 @@ int journal_open(const char *pins, const char *ending, int flags)
 	fd = regular_open(AT_FDCWD, path, flags);
 	if (fd != -ENOENT || !(flags & O_CREAT))
 		return fd;
-	folders_make(path);
+	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	mkdir(folder, FOLDER_MODE);
 	return regular_open(AT_FDCWD, path, flags);
 }
 
@@ -147,30 +127,22 @@ int journal_kept_stat(const char *pins, struct stat *out)
 	return stat(path, out) ? -errno : 0;
 }
 
-/* Whoever may write to it could put anything in the place of a journal. */
-static int folder_check(const char *folder)
-{
-	struct stat st;
-
-	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
-		return -errno;
-	if (stat(folder, &st))
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
-}
-
 int journal_keep(const char *root, const char *folder, char former[JOURNAL_PATH_MAX])
 {
 	char run[JOURNAL_PATH_MAX], link[JOURNAL_PATH_MAX + 8], next[JOURNAL_PATH_MAX + 16];
 	int ret = journal_folder(root, run);
+	struct stat st;
 	ssize_t len;
 
-	if (!ret)
-		ret = folder_check(folder);
 	if (ret)
 		return ret;
+	if ((mkdir(folder, FOLDER_MODE) && errno != EEXIST) || stat(folder, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	/* Whoever may write to it could put anything in the place of a journal. */
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
 	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
 	mkdir(run, FOLDER_MODE);
 	snprintf(link, sizeof(link), "%s/" JOURNAL_KEPT, run);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads the journals of a namespace. */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/message.h"
+#include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/events/journal.h"
 #include "cli/events/journal_place.h"
@@ -49,25 +51,6 @@ static void lines_read(const struct reading *r, FILE *file)
 	fclose(file);
 }
 
-static bool is_wanted(const struct target *target, const char *name)
-{
-	char device[IF_NAMESIZE];
-	enum rl_hook hook;
-
-	if (!pins_name_split(name, device, &hook) ||
-	    (target->hook >= 0 && target->hook != (int)hook))
-		return false;
-	return !target->device || !strcmp(target->device, device) ||
-	       (target->many && selection_matches(target->device, device));
-}
-
-static bool is_same_file(FILE *a, FILE *b)
-{
-	struct stat x, y;
-
-	return a && b && !fstat(fileno(a), &x) && !fstat(fileno(b), &y) && x.st_ino == y.st_ino;
-}
-
 static void unread_note(const char *path, const char *name, int error)
 {
 	note("%s%s%s: %s: past events are left out%s", path, *name ? "/" : "", name,
@@ -81,6 +64,7 @@ static void files_read(const struct reading *r, const char *path, int folder, co
 	char old[NAME_MAX + 8];
 	int error, former_error;
 	FILE *file = file_open(folder, name, &error), *former;
+	struct stat now, then;
 
 	if (error)
 		unread_note(path, name, error);
@@ -88,7 +72,8 @@ static void files_read(const struct reading *r, const char *path, int folder, co
 	former = file_open(folder, old, &former_error);
 	if (former_error)
 		unread_note(path, old, former_error);
-	if (former && is_same_file(former, file))
+	if (former && file && !fstat(fileno(former), &then) && !fstat(fileno(file), &now) &&
+	    then.st_ino == now.st_ino)
 		fclose(former);
 	else if (former)
 		lines_read(r, former);
@@ -98,17 +83,27 @@ static void files_read(const struct reading *r, const char *path, int folder, co
 
 static void folder_read(const struct reading *r, const char *path)
 {
+	const struct target *target = r->target;
+	char device[IF_NAMESIZE];
 	DIR *dir = opendir(path);
 	struct journal_name name;
 	struct dirent *entry;
+	enum rl_hook hook;
 
 	if (!dir && errno != ENOENT)
 		unread_note(path, "", -errno);
-	/* Where a journal has just taken its turn, only the former file is there. */
-	while (dir && (entry = readdir(dir)))
-		if (journal_name_split(entry->d_name, &name) && is_wanted(r->target, name.pins) &&
-		    (!name.is_old || faccessat(dirfd(dir), name.current, F_OK, 0)))
+	while (dir && (entry = readdir(dir))) {
+		if (!journal_name_split(entry->d_name, &name) ||
+		    !pins_name_split(name.pins, device, &hook) ||
+		    (target->hook >= 0 && target->hook != (int)hook))
+			continue;
+		if (target->device && strcmp(target->device, device) != 0 &&
+		    !(target->many && selection_matches(target->device, device)))
+			continue;
+		/* Where a journal has just taken its turn, only the former file is there. */
+		if (!name.is_old || faccessat(dirfd(dir), name.current, F_OK, 0))
 			files_read(r, path, dirfd(dir), name.current);
+	}
 	if (dir)
 		closedir(dir);
 }
@@ -128,4 +123,137 @@ int journal_read(const struct target *target, void (*visit)(struct json_object *
 	folder_read(&r, kept);
 	folder_read(&r, path);
 	return 0;
+}
+
+/* ---- what is appended: an event is in the place that its writer could write to, so both are read
+ */
+
+static const struct {
+	int (*open)(const char *pins, const char *ending, int flags);
+	const char *ending;
+} tails[JOURNAL_TAILS] = {
+	{journal_kept_open, ""},
+	{journal_kept_open, JOURNAL_BANS},
+	{journal_open, ""},
+	{journal_open, JOURNAL_BANS},
+};
+
+/* Has another folder been kept since the last call? */
+static bool kept_changes(struct journal_tail *tail, const char *pins)
+{
+	struct stat st = {0};
+	bool changes;
+
+	if (journal_kept_stat(pins, &st))
+		st = (struct stat){0};
+	changes = st.st_ino != tail->kept_ino || st.st_dev != tail->kept_dev;
+	tail->kept_ino = st.st_ino;
+	tail->kept_dev = st.st_dev;
+	return changes;
+}
+
+void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t since_ns)
+{
+	kept_changes(tail, pins);
+	tail->last_ns = since_ns ? since_ns : clock_ns(CLOCK_REALTIME);
+	for (int i = 0; i < JOURNAL_TAILS; i++) {
+		struct journal_tail_file *file = &tail->file[i];
+
+		file->fd = tails[i].open(pins, tails[i].ending, O_RDONLY);
+		file->since_ns = since_ns;
+		if (file->fd >= 0 && !since_ns)
+			lseek(file->fd, 0, SEEK_END);
+	}
+}
+
+void journal_tail_close(struct journal_tail *tail)
+{
+	for (int i = 0; i < JOURNAL_TAILS; i++) {
+		if (tail->file[i].fd >= 0)
+			close(tail->file[i].fd);
+		tail->file[i].fd = -1;
+	}
+}
+
+static int line_visit(struct journal_tail *tail, const struct journal_tail_file *file,
+		      const char *line, journal_line_fn visit, void *arg)
+{
+	struct json_object *event = json_tokener_parse(line);
+	uint64_t time_ns = event_time_of(event, "time");
+	int ret = 0;
+
+	if (json_object_is_type(event, json_type_object) && time_ns >= file->since_ns) {
+		tail->last_ns = time_ns;
+		ret = visit(line, event, arg);
+	}
+	json_object_put(event);
+	return ret;
+}
+
+/* Whole lines only; the rest of one is read again. */
+static int tail_read(struct journal_tail *tail, struct journal_tail_file *file,
+		     journal_line_fn visit, void *arg)
+{
+	char text[2 * EVENT_JSON_MAX];
+	ssize_t count;
+	int ret = 0;
+
+	while (!ret && (count = read(file->fd, text, sizeof(text))) > 0) {
+		char *line = text, *end;
+
+		while (!ret && (end = memchr(line, '\n', (size_t)(text + count - line)))) {
+			*end = '\0';
+			ret = line_visit(tail, file, line, visit, arg);
+			line = end + 1;
+		}
+		if (line == text && count == sizeof(text))
+			continue; /* no event is so long */
+		if (line < text + count)
+			lseek(file->fd, line - (text + count), SEEK_CUR);
+		if (line == text)
+			break;
+	}
+	file->since_ns = 0;
+	return ret;
+}
+
+/* The file that has the name now, if it is another one; else -1. */
+static int next_open(int number, const char *pins, int before)
+{
+	int fd = tails[number].open(pins, tails[number].ending, O_RDONLY);
+	struct stat now, then;
+
+	if (fd < 0 || before < 0)
+		return fd;
+	if (!fstat(fd, &now) && !fstat(before, &then) &&
+	    (now.st_ino != then.st_ino || now.st_dev != then.st_dev))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* A file that takes its turn is read from its beginning; one of another folder also has what was in
+ * the former place. */
+int journal_tail_poll(struct journal_tail *tail, const char *pins, journal_line_fn visit, void *arg)
+{
+	bool moved = kept_changes(tail, pins);
+	int ret = 0;
+
+	for (int i = 0; !ret && i < JOURNAL_TAILS; i++) {
+		struct journal_tail_file *file = &tail->file[i];
+		int next = next_open(i, pins, file->fd);
+
+		if (file->fd >= 0)
+			ret = tail_read(tail, file, visit, arg);
+		if (next < 0)
+			continue;
+		if (file->fd >= 0)
+			close(file->fd);
+		file->fd = next;
+		file->since_ns =
+			moved && tails[i].open == journal_kept_open ? tail->last_ns + 1 : 0;
+		if (!ret)
+			ret = tail_read(tail, file, visit, arg);
+	}
+	return ret;
 }

@@ -206,34 +206,9 @@ void past_clear(struct past *past)
 	*past = (struct past){0};
 }
 
-/* A follower that was killed as it moved a journal has left both. */
-static bool is_same(const struct past_event *a, const struct past_event *b)
-{
-	return a->time_ns == b->time_ns && json_object_equal(a->object, b->object);
-}
-
-static void past_filter(struct past *past, const struct event_filter *filter)
-{
-	size_t count = 0, skipped;
-
-	for (size_t i = 0; i < past->count; i++) {
-		struct past_event *item = &past->items[i];
-
-		if (event_filter_takes(filter, item->object, item->time_ns) &&
-		    !(count && is_same(&past->items[count - 1], item)))
-			past->items[count++] = *item;
-		else
-			json_object_put(item->object);
-	}
-	skipped = count > filter->count ? count - filter->count : 0;
-	for (size_t i = 0; i < skipped; i++)
-		json_object_put(past->items[i].object);
-	past->count = count - skipped;
-	memmove(past->items, past->items + skipped, past->count * sizeof(*past->items));
-}
-
 int past_read(const struct target *target, const struct event_filter *filter, struct past *out)
 {
+	size_t count = 0, skipped;
 	int ret;
 
 	*out = (struct past){.filter = filter, .now_ns = clock_ns(CLOCK_REALTIME)};
@@ -244,7 +219,22 @@ int past_read(const struct target *target, const struct event_filter *filter, st
 	if (!out->count)
 		return ret;
 	qsort(out->items, out->count, sizeof(*out->items), past_compare);
-	past_filter(out, filter);
+	for (size_t i = 0; i < out->count; i++) {
+		struct past_event *item = &out->items[i];
+		/* A follower that was killed as it moved a journal has left both. */
+		bool again = count && out->items[count - 1].time_ns == item->time_ns &&
+			     json_object_equal(out->items[count - 1].object, item->object);
+
+		if (event_filter_takes(filter, item->object, item->time_ns) && !again)
+			out->items[count++] = *item;
+		else
+			json_object_put(item->object);
+	}
+	skipped = count > filter->count ? count - filter->count : 0;
+	for (size_t i = 0; i < skipped; i++)
+		json_object_put(out->items[i].object);
+	out->count = count - skipped;
+	memmove(out->items, out->items + skipped, out->count * sizeof(*out->items));
 	return ret;
 }
 

@@ -174,37 +174,28 @@ struct pending *watched_command_event(struct watched *w, enum event_kind kind)
 	return pending;
 }
 
-/* The event that waits for it need not be told; if there is none, it comes later. */
-static void written_note(struct watched *w, enum event_kind kind)
-{
-	for (size_t i = 0; i < w->queue_count; i++) {
-		struct pending *pending = queue_at(w, i);
-
-		if (pending->event.kind != kind || pending->forgotten)
-			continue;
-		pending->forgotten = true;
-		pending->due_ns = 0;
-		return;
-	}
-	w->written_ns[kind] = clock_ns(CLOCK_MONOTONIC);
-}
-
 /* Those that nobody sees but the command, or not as well. Only commands name a user: other lines
- * are of followers. */
+ * are of followers. The event that waits for it need not be told; if there is none, it comes
+ * later. */
 static int written_tell(const char *line, struct json_object *object, void *arg)
 {
-	static const enum event_kind kinds[] = {EVENT_APPLY, EVENT_TRIAL_UNDONE, EVENT_SET_ADD,
-						EVENT_SET_DEL};
 	int kind = *event_member(object, "user") ? event_kind_of(object) : -1;
 	struct watched *w = arg;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (kind != (int)kinds[i])
-			continue;
-		written_note(w, kinds[i]);
-		return line_tell(w, line, object);
+	if (kind != EVENT_APPLY && kind != EVENT_TRIAL_UNDONE && kind != EVENT_SET_ADD &&
+	    kind != EVENT_SET_DEL)
+		return 0;
+	while (i < w->queue_count &&
+	       ((int)queue_at(w, i)->event.kind != kind || queue_at(w, i)->forgotten))
+		i++;
+	if (i < w->queue_count) {
+		queue_at(w, i)->forgotten = true;
+		queue_at(w, i)->due_ns = 0;
+	} else {
+		w->written_ns[kind] = clock_ns(CLOCK_MONOTONIC);
 	}
-	return 0;
+	return line_tell(w, line, object);
 }
 
 int watched_journal_poll(struct watched *w)

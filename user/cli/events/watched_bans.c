@@ -3,9 +3,7 @@
  * read first, and all others in turn: a ban that was renewed, or forgiven, is seen once its turn
  * comes. A round reads a bounded number of seats, and none where nothing is banned and nothing
  * dropped. */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,24 +29,19 @@ void watched_bans_clear(struct watched *w)
 
 /* ---- events */
 
-static const struct rule *rule_of(const struct watched *w, const struct rl_state_key *key)
-{
-	policy_for_each (&w->policy, rule)
-		if (key->limit_id && rule->limit_id == key->limit_id)
-			return rule;
-	return NULL;
-}
-
 /* For the key of a rule, or for a source that is banned altogether. */
 static void ban_describe(const struct watched *w, const struct rl_state_key *key,
 			 struct pending *pending)
 {
-	const struct rule *rule = rule_of(w, key);
+	const struct rule *of = NULL;
 
-	key_print(pending->event.key, key, rule);
-	watched_rule_put(w, &pending->event, rule);
-	if (rule)
-		pending->counter_id = rule->counter_id;
+	policy_for_each (&w->policy, rule)
+		if (!of && key->limit_id && rule->limit_id == key->limit_id)
+			of = rule;
+	key_print(pending->event.key, key, of);
+	watched_rule_put(w, &pending->event, of);
+	if (of)
+		pending->counter_id = of->counter_id;
 }
 
 static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_seat *now)
@@ -69,13 +62,27 @@ static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_sea
 		       *pending->event.rule ? ": " : " from everything", pending->event.rule);
 }
 
-/* key: NULL if it is not known any more. */
-static void ended_tell(struct watched *w, const struct rl_state_key *key, uint64_t until_ns)
-{
-	struct pending *pending = key ? watched_event(w, EVENT_BAN_END) : NULL;
+/* ---- seats */
 
+/* now: what was read of the seat. The key of a ban may not be known any more. */
+static void seat_ended(struct watched *w, uint32_t seat, const struct rl_ban_seat *now)
+{
+	uint64_t until_ns = w->bans.until_ns[seat];
+	const struct rl_state_key *key = now->until_ns == until_ns ? &now->key : NULL;
+	struct told_ban *told = w->bans.told;
+	struct pending *pending;
+
+	w->bans.until_ns[seat] = 0;
+	w->bans.in_force--;
+	while (told < w->bans.told + WATCHED_TOLD && told->seat != seat)
+		told++;
+	if (told < w->bans.told + WATCHED_TOLD) {
+		key = key ? key : &told->key;
+		told->seat = 0;
+	}
 	if (!key)
 		quota_lose(&w->quota, EVENT_BAN_END, 1);
+	pending = key ? watched_event(w, EVENT_BAN_END) : NULL;
 	if (!pending)
 		return;
 	ban_describe(w, key, pending);
@@ -83,26 +90,6 @@ static void ended_tell(struct watched *w, const struct rl_state_key *key, uint64
 	event_text_set(&pending->event, "the ban of %s has %s%s%.700s", pending->event.key,
 		       until_ns <= clock_ns(CLOCK_MONOTONIC) ? "ended" : "been forgiven",
 		       *pending->event.rule ? ": " : "", pending->event.rule);
-}
-
-/* ---- seats */
-
-/* now: what was read of the seat. */
-static void seat_ended(struct watched *w, uint32_t seat, const struct rl_ban_seat *now)
-{
-	uint64_t until_ns = w->bans.until_ns[seat];
-	const struct rl_state_key *key = now->until_ns == until_ns ? &now->key : NULL;
-	struct told_ban *told = w->bans.told;
-
-	while (told < w->bans.told + WATCHED_TOLD && told->seat != seat)
-		told++;
-	if (told < w->bans.told + WATCHED_TOLD) {
-		key = key ? key : &told->key;
-		told->seat = 0;
-	}
-	ended_tell(w, key, until_ns);
-	w->bans.until_ns[seat] = 0;
-	w->bans.in_force--;
 }
 
 static void seat_look(struct watched *w, uint32_t seat, const struct rl_ban_seat *now,
@@ -152,31 +139,24 @@ static uint32_t circle_look(struct watched *w, const struct ban_seats *seats, ui
 	return after;
 }
 
-/* Those whose ban ends now: the seats are read, for it may have been renewed. */
-static void ended_look(struct watched *w, const struct ban_seats *seats, uint64_t now_ns)
-{
-	uint32_t left = ENDED_MAX;
-
-	for (uint32_t seat = 1; w->bans.in_force && left && seat <= seats->count; seat++) {
-		if (!w->bans.until_ns[seat] || w->bans.until_ns[seat] > now_ns)
-			continue;
-		left--;
-		if (seats_look(w, seats, seat, 1, true))
-			return;
-	}
-}
-
 /* ---- rounds */
 
 static void seats_poll(struct watched *w, const struct ban_seats *seats, uint64_t now_ns)
 {
 	uint64_t looked = seats->hand - w->bans.hand;
-	bool may_begin = w->drops.total != w->bans.drops || looked;
+	bool may_begin = w->drops.total != w->bans.drops || looked, ok = true;
+	uint32_t left = ENDED_MAX;
 
 	circle_look(w, seats, (uint32_t)(w->bans.hand % seats->count),
 		    looked < seats->count ? looked : seats->count, now_ns + HAND_NS, true);
 	w->bans.hand = seats->hand;
-	ended_look(w, seats, now_ns);
+	/* Those whose ban ends now: the seats are read, for it may have been renewed. */
+	for (uint32_t seat = 1; ok && w->bans.in_force && left && seat <= seats->count; seat++) {
+		if (!w->bans.until_ns[seat] || w->bans.until_ns[seat] > now_ns)
+			continue;
+		left--;
+		ok = !seats_look(w, seats, seat, 1, true);
+	}
 	if (!may_begin && !w->bans.in_force && !w->bans.swept)
 		return;
 	if (!w->bans.swept) /* a new circle */

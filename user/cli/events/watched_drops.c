@@ -3,7 +3,6 @@
  * drops. While no packet is dropped for any reason, the counters of rules are not read. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"

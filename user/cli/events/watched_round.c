@@ -79,29 +79,24 @@ int watched_close(struct watched *w)
 	return ret;
 }
 
-/* Has it been detached, or its device removed? */
-static bool is_gone(struct watched *w, uint64_t now_ns)
-{
-	struct device_program program;
-
-	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
-	if (w->unpinned)
-		return true;
-	if (now_ns - w->looked_ns < LOOK_NS)
-		return false;
-	w->looked_ns = now_ns;
-	if (w->journal_fd < 0) /* the follower that wrote it may have ended */
-		w->journal_fd = journal_lock(w->instance.path);
-	return instance_program_find(&w->instance, &program) == -ENOENT;
-}
-
 int watched_poll(struct watched *w)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	int ret = is_gone(w, now_ns) ? -ENODEV : 0;
+	struct device_program program;
+	int ret;
 
-	if (!ret)
-		ret = watched_policy_poll(w, now_ns);
+	/* Has it been detached, or its device removed? */
+	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
+	if (w->unpinned)
+		return -ENODEV;
+	if (now_ns - w->looked_ns >= LOOK_NS) {
+		w->looked_ns = now_ns;
+		if (w->journal_fd < 0) /* the follower that wrote it may have ended */
+			w->journal_fd = journal_lock(w->instance.path);
+		if (instance_program_find(&w->instance, &program) == -ENOENT)
+			return -ENODEV;
+	}
+	ret = watched_policy_poll(w, now_ns);
 	if (!ret)
 		ret = watched_journal_poll(w);
 	if (!ret)

@@ -82,41 +82,29 @@ static bool is_near(const struct alarm_now *alarm, uint64_t now_ns)
 	return alarm->rate * ALARM_PART >= (alarm->unit == RL_BITS ? rate / 8 : rate);
 }
 
-/* Samples of one that did not go on are forgotten. */
-static void alarms_find(struct watched *w, uint64_t now_ns)
+/* ---- */
+
+void watched_samples_poll(struct watched *w, uint64_t now_ns)
 {
+	struct known_then former;
+	uint32_t wanted;
+
+	/* While a rule drops, the sources that were known before it are those of interest: a second
+	 * ago, for its first packets may have passed. */
+	if (!w->drops.count && now_ns >= w->known_next_ns) {
+		w->known_next_ns = now_ns + KNOWN_NS_APART;
+		former = w->known[0];
+		w->known[0] = w->known[1];
+		w->known[1] = former;
+		known_then_read(&w->instance, &w->known[1]);
+	}
+	/* Samples of an alarm that did not go on are forgotten. */
 	w->alarms_near = 0;
-	for (uint32_t i = 0; i < w->alarms.before.count; i++) {
+	for (uint32_t i = 0; i < w->alarms.before.count; i++)
 		if (is_near(&w->alarms.before.alarm[i], now_ns))
 			w->alarms_near |= 1u << i;
 		else if (w->alarm_traits[i].packets)
 			memset(&w->alarm_traits[i], 0, sizeof(w->alarm_traits[i]));
-	}
-}
-
-/* ---- */
-
-/* While a rule drops, the sources that were known before it are those of interest: a second ago,
- * for its first packets may have passed. */
-static void known_poll(struct watched *w, uint64_t now_ns)
-{
-	struct known_then former;
-
-	if (w->drops.count || now_ns < w->known_next_ns)
-		return;
-	w->known_next_ns = now_ns + KNOWN_NS_APART;
-	former = w->known[0];
-	w->known[0] = w->known[1];
-	w->known[1] = former;
-	known_then_read(&w->instance, &w->known[1]);
-}
-
-void watched_samples_poll(struct watched *w, uint64_t now_ns)
-{
-	uint32_t wanted;
-
-	known_poll(w, now_ns);
-	alarms_find(w, now_ns);
 	wanted = reasons_wanted(w->alarms_near);
 	if (w->drops.count || w->alarms_near)
 		w->watch_until_ns = now_ns + LINGER_NS;

@@ -66,62 +66,47 @@ void alarm_end_print(char buf[NUMBER_TEXT_MAX + 4], const struct alarm_now *alar
 	snprintf(buf, NUMBER_TEXT_MAX + 4, "in %s", left);
 }
 
-/* Its next change, with a comma in front. */
-static void next_print(char *buf, size_t size, const struct alarm_now *alarm,
-		       const struct clock_pair *at)
-{
-	char phase[ALARM_PHASE_MAX], end[NUMBER_TEXT_MAX + 4];
-
-	if (!alarm->manual) {
-		alarm_phase_print(phase, alarm, alarm->on);
-		snprintf(buf, size, ", %s %s", alarm->on ? "off under" : "on over", phase);
-		return;
-	}
-	alarm_end_print(end, alarm, at);
-	snprintf(buf, size, "%s%s", alarm->ends_ns ? ", off " : "", alarm->ends_ns ? end : "");
-}
-
 int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
 		     const struct clock_pair *at)
 {
 	char rate[NUMBER_TEXT_MAX + 16], since[2 * NUMBER_TEXT_MAX + 8];
-	char next[ALARM_PHASE_MAX + 16];
+	char next[ALARM_PHASE_MAX] = ""; /* its next change */
+	const char *verb = "";
 
 	alarm_rate_print(rate, sizeof(rate), alarm);
 	alarm_since_print(since, sizeof(since), alarm, at);
-	next_print(next, sizeof(next), alarm, at);
-	return snprintf(buf, size, "%s %s%s%s, %s%s", alarm->name, alarm->on ? "on" : "off",
-			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate, next);
-}
-
-/* The age says of which day the time is. */
-static size_t on_print(char *buf, size_t size, const struct alarm_now *alarm,
-		       const struct clock_pair *at)
-{
-	time_t seconds = (time_t)(clock_realtime(at, alarm->since_ns) / NS_PER_SECOND);
-	char rate[NUMBER_TEXT_MAX + 16], age[NUMBER_TEXT_MAX], time[16];
-	struct tm tm;
-	int len;
-
-	localtime_r(&seconds, &tm);
-	strftime(time, sizeof(time), "%T", &tm);
-	alarm_rate_print(rate, sizeof(rate), alarm);
-	age_print(age, alarm, at);
-	len = snprintf(buf, size, "%s since %s (%s), %s", alarm->name, time, age, rate);
-	return (size_t)len < size ? (size_t)len : size - 1;
+	if (!alarm->manual) {
+		verb = alarm->on ? ", off under " : ", on over ";
+		alarm_phase_print(next, alarm, alarm->on);
+	} else if (alarm->ends_ns) {
+		verb = ", off ";
+		alarm_end_print(next, alarm, at);
+	}
+	return snprintf(buf, size, "%s %s%s%s, %s%s%s", alarm->name, alarm->on ? "on" : "off",
+			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate, verb,
+			next);
 }
 
 bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
 		     const struct clock_pair *at)
 {
+	char rate[NUMBER_TEXT_MAX + 16], age[NUMBER_TEXT_MAX], time[16];
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < alarms->count; i++) {
-		if (!alarms->alarm[i].on || used + 16 > size)
+		const struct alarm_now *alarm = &alarms->alarm[i];
+		time_t seconds = (time_t)(clock_realtime(at, alarm->since_ns) / NS_PER_SECOND);
+		struct tm tm;
+
+		if (!alarm->on || used + 16 > size)
 			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s",
-					 used ? "; " : "alarms on: ");
-		used += on_print(buf + used, size - used, &alarms->alarm[i], at);
+		localtime_r(&seconds, &tm);
+		strftime(time, sizeof(time), "%T", &tm);
+		alarm_rate_print(rate, sizeof(rate), alarm);
+		age_print(age, alarm, at); /* it says of which day the time is */
+		used += (size_t)snprintf(buf + used, size - used, "%s%s since %s (%s), %s",
+					 used ? "; " : "alarms on: ", alarm->name, time, age, rate);
+		used = used < size ? used : size - 1;
 	}
 	return used;
 }

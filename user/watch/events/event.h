@@ -97,7 +97,7 @@ struct event {
 	struct event_excerpt excerpt;
 };
 
-/* ---- traits.c: what sampled packets have in common, and their heaviest sources
+/* ---- what sampled packets have in common, and their heaviest sources
  *
  * In bounded memory. */
 
