@@ -107,24 +107,20 @@ static bool is_part(uint64_t part, uint64_t of, unsigned int percent)
 	return part && part * 100 >= of * percent;
 }
 
-static bool is_device(const struct directions *directions, const struct way *station)
-{
-	uint64_t sent = station->packets[0], received = station->packets[1];
-
-	return is_part(sent + received, directions->frames, DEVICE_PERCENT) &&
-	       is_part(sent, directions->frames, SENT_PERCENT) &&
-	       is_part(received, directions->frames, SENT_PERCENT);
-}
-
 bool directions_both(const struct directions *directions)
 {
 	uint64_t mutual = 0;
 
 	if (directions->sent)
 		return true;
-	for (uint32_t i = 0; i < STATIONS; i++)
-		if (is_device(directions, &directions->stations[i]))
+	for (uint32_t i = 0; i < STATIONS; i++) { /* is one of them the device? */
+		const uint64_t *packets = directions->stations[i].packets;
+
+		if (is_part(packets[0] + packets[1], directions->frames, DEVICE_PERCENT) &&
+		    is_part(packets[0], directions->frames, SENT_PERCENT) &&
+		    is_part(packets[1], directions->frames, SENT_PERCENT))
 			return true;
+	}
 	for (uint32_t i = 0; i < PAIRS; i++)
 		if (directions->pairs[i].packets[0] && directions->pairs[i].packets[1])
 			mutual += directions->pairs[i].packets[0] + directions->pairs[i].packets[1];

@@ -55,21 +55,6 @@ static bool raw_read(const uint8_t *data, uint32_t size, struct link_header *out
 	return true;
 }
 
-static uint16_t family_ethertype(uint32_t family)
-{
-	switch (family) {
-	case FAMILY_IPV4:
-		return ETH_P_IP;
-	case FAMILY_LINUX:
-	case FAMILY_NETBSD:
-	case FAMILY_FREEBSD:
-	case FAMILY_DARWIN:
-		return ETH_P_IPV6;
-	default:
-		return LINK_NOT_IP;
-	}
-}
-
 /* NULL has the byte order of the capturing machine, LOOP network byte order; families fit in 16
  * bits. */
 static bool family_read(const uint8_t *data, uint32_t size, struct link_header *out)
@@ -77,7 +62,17 @@ static bool family_read(const uint8_t *data, uint32_t size, struct link_header *
 	uint32_t family = (uint32_t)be16_at(data) << 16 | be16_at(data + 2);
 
 	(void)size;
-	out->ethertype = family_ethertype(family > UINT16_MAX ? __builtin_bswap32(family) : family);
+	switch (family > UINT16_MAX ? __builtin_bswap32(family) : family) {
+	case FAMILY_IPV4:
+		out->ethertype = ETH_P_IP;
+		break;
+	case FAMILY_LINUX:
+	case FAMILY_NETBSD:
+	case FAMILY_FREEBSD:
+	case FAMILY_DARWIN:
+		out->ethertype = ETH_P_IPV6;
+		break;
+	}
 	return true;
 }
 

@@ -52,23 +52,11 @@ static FILE *file_create(const char *path)
 	return NULL;
 }
 
-static int dumper_open(struct capture_writer *writer, const char *path)
-{
-	FILE *file = path ? file_create(path) : fdopen(dup(STDOUT_FILENO), "w");
-
-	if (!file)
-		return path ? -1 : fail("standard output: %s", strerror(errno));
-	writer->dumper = pcap_dump_fopen(writer->pcap, file);
-	if (writer->dumper)
-		return 0;
-	fclose(file);
-	return fail("%s", pcap_geterr(writer->pcap));
-}
-
 int capture_create(const char *path, uint32_t kept, bool ethernet, struct capture_writer **out)
 {
 	bool is_stdout = !strcmp(path, "-");
 	struct capture_writer *writer;
+	FILE *file;
 
 	if (is_stdout && isatty(STDOUT_FILENO))
 		return fail("will not write a capture to a terminal: name a file, or pipe it: "
@@ -81,12 +69,24 @@ int capture_create(const char *path, uint32_t kept, bool ethernet, struct captur
 	writer->name = is_stdout ? "standard output" : path;
 	writer->pcap = pcap_open_dead_with_tstamp_precision(ethernet ? DLT_EN10MB : DLT_RAW,
 							    (int)kept, PCAP_TSTAMP_PRECISION_NANO);
-	if (!writer->pcap ? fail("out of memory") : dumper_open(writer, is_stdout ? NULL : path)) {
-		capture_end(writer);
-		return -1;
+	if (!writer->pcap) {
+		free(writer);
+		return fail("out of memory");
 	}
-	*out = writer;
-	return 0;
+	file = is_stdout ? fdopen(dup(STDOUT_FILENO), "w") : file_create(path);
+	if (!file && is_stdout)
+		fail("standard output: %s", strerror(errno));
+	writer->dumper = file ? pcap_dump_fopen(writer->pcap, file) : NULL;
+	if (writer->dumper) {
+		*out = writer;
+		return 0;
+	}
+	if (file) {
+		fclose(file);
+		fail("%s", pcap_geterr(writer->pcap));
+	}
+	capture_end(writer);
+	return -1;
 }
 
 void capture_put(struct capture_writer *writer, const struct captured *packet)

@@ -104,40 +104,6 @@ static bool rst_fits(const struct local_tcp *tcp, const struct local_packet *p)
 	return p->seq == tcp->rcv_nxt || (tcp->fin_received && p->seq + 1 == tcp->rcv_nxt);
 }
 
-static void open_up(struct local_tcp *tcp, const struct local_packet *p, uint32_t rcv_nxt)
-{
-	tcp->state = LOCAL_TCP_OPEN;
-	tcp->snd_una = p->ack;
-	tcp->rcv_nxt = rcv_nxt;
-}
-
-static void answer_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed)
-{
-	if (!ack_fits(tcp, p))
-		return;
-	if (p->flags & TCP_RST && passed)
-		tcp->state = LOCAL_TCP_CLOSED;
-	if (p->flags & TCP_RST || !(p->flags & TCP_SYN))
-		return;
-	tcp->held = !passed;
-	if (passed)
-		open_up(tcp, p, p->seq + 1 + p->length);
-}
-
-static void handshake_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed)
-{
-	if (p->flags & TCP_RST) {
-		if (passed && rst_fits(tcp, p))
-			tcp->state = LOCAL_TCP_CLOSED;
-		return;
-	}
-	if (p->flags & TCP_SYN || !ack_fits(tcp, p))
-		return;
-	tcp->held = !passed;
-	if (passed)
-		open_up(tcp, p, tcp->rcv_nxt);
-}
-
 /* In order, it moves the window's left edge; what is behind a gap does so once the machine
  * acknowledges it. */
 static void segment_arrived(struct local_tcp *tcp, const struct local_packet *p)
@@ -163,12 +129,33 @@ static void segment_arrived(struct local_tcp *tcp, const struct local_packet *p)
 	tcp->guessed |= !tcp->fin_received;
 }
 
+/* In SYN_SENT an answer, with a SYN; in NEW_SYN_RECV the last packet of a handshake, without. */
+static void opening_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed)
+{
+	bool asked = tcp->state == LOCAL_TCP_SYN_SENT, rst = p->flags & TCP_RST;
+
+	if (rst && !asked ? !rst_fits(tcp, p) : !ack_fits(tcp, p))
+		return;
+	if (rst) {
+		if (passed)
+			tcp->state = LOCAL_TCP_CLOSED;
+		return;
+	}
+	if (asked != (bool)(p->flags & TCP_SYN))
+		return;
+	tcp->held = !passed;
+	if (!passed)
+		return;
+	tcp->state = LOCAL_TCP_OPEN;
+	tcp->snd_una = p->ack;
+	if (asked)
+		tcp->rcv_nxt = p->seq + 1 + p->length;
+}
+
 void local_tcp_arrived(struct local_tcp *tcp, const struct local_packet *p, bool passed)
 {
-	if (tcp->state == LOCAL_TCP_SYN_SENT)
-		answer_arrived(tcp, p, passed);
-	else if (tcp->state == LOCAL_TCP_NEW_SYN_RECV)
-		handshake_arrived(tcp, p, passed);
+	if (tcp->state == LOCAL_TCP_SYN_SENT || tcp->state == LOCAL_TCP_NEW_SYN_RECV)
+		opening_arrived(tcp, p, passed);
 	if (tcp->state == LOCAL_TCP_OPEN && passed && !(p->flags & TCP_SYN))
 		segment_arrived(tcp, p);
 }

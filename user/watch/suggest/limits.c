@@ -168,56 +168,38 @@ static void seconds_leave_out(struct suggest_input *input, struct suggest_left_o
 	input->count = kept;
 }
 
-static bool is_flooding(const struct suggest_input *input, const struct seen_cell *cells,
-			size_t count, uint64_t border)
-{
-	size_t over = 0;
-
-	for (size_t i = 0; i < count; i++)
-		over += cells[i].packets > border;
-	return over && !is_usual(input, over);
-}
-
-static void source_leave_out(const struct seen_cell *cells, size_t count,
-			     struct suggest_left_out *out)
-{
-	uint64_t highest = highest_of(cells, count, 1);
-
-	cells_leave_out(cells, count, out);
-	out->sources++;
-	if (highest <= out->heaviest_packets)
-		return;
-	out->heaviest_packets = highest;
-	cell_address(cells, out->heaviest);
-}
-
-static uint64_t source_border(struct suggest_input *input)
-{
-	size_t count = 0;
-
-	for (size_t i = 0, run; (run = source_run(input, i)); i += run)
-		if (packets_of(input->cells + i, run) >= REFERENCE_PACKETS)
-			input->values[count++] = highest_of(input->cells + i, run, 1);
-	values_sort(input->values, count);
-	return more_of(values_border(input->values, count, SOURCE_FACTOR), least_source.burst);
-}
-
 static void sources_leave_out(struct suggest_input *input, struct suggest_left_out *out)
 {
 	struct seen_cell *cells = input->cells;
-	uint64_t border = source_border(input);
-	size_t i = 0, kept = 0, run;
+	uint64_t border, highest;
+	size_t count = 0, kept = 0, run;
 
-	for (; i < input->count; i += run) {
+	for (size_t i = 0; (run = source_run(input, i)); i += run)
+		if (packets_of(cells + i, run) >= REFERENCE_PACKETS)
+			input->values[count++] = highest_of(cells + i, run, 1);
+	values_sort(input->values, count);
+	border = values_border(input->values, count, SOURCE_FACTOR);
+	border = more_of(border, least_source.burst);
+	for (size_t i = 0; i < input->count; i += run) {
+		size_t over = 0;
+
 		run = source_run(input, i);
+		for (size_t n = 0; n < run; n++)
+			over += cells[i + n].packets > border;
 		if (!run) /* only sums of forgotten sources follow */
 			run = input->count - i;
-		else if (is_flooding(input, cells + i, run, border)) {
-			source_leave_out(cells + i, run, out);
+		if (!over || is_usual(input, over)) {
+			memmove(cells + kept, cells + i, run * sizeof(*cells));
+			kept += run;
 			continue;
 		}
-		memmove(cells + kept, cells + i, run * sizeof(*cells));
-		kept += run;
+		cells_leave_out(cells + i, run, out);
+		out->sources++;
+		highest = highest_of(cells + i, run, 1);
+		if (highest <= out->heaviest_packets)
+			continue;
+		out->heaviest_packets = highest;
+		cell_address(cells + i, out->heaviest);
 	}
 	input->count = kept;
 }

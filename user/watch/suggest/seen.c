@@ -184,26 +184,20 @@ void seen_settle(struct seen *seen)
 
 /* ---- packets */
 
-static void service_count(struct seen *seen, const struct seen_cell *cell, bool asks)
-{
-	struct seen_service *service = seen_service_of(seen, cell->kind, cell->number);
-
-	service->packets += cell->packets;
-	service->asked += asks ? cell->packets : 0;
-	if (cell->second / SEEN_BLOCK < service->next_block)
-		return;
-	service->blocks++;
-	service->next_block = cell->second / SEEN_BLOCK + 1;
-}
-
 static int cell_add(struct seen *seen, const struct seen_cell *cell, bool asks)
 {
+	struct seen_service *service = seen_service_of(seen, cell->kind, cell->number);
 	int ret = seen->cell_count == seen->cell_room ? room_make(seen) : 0;
 
 	if (ret)
 		return ret;
 	seen->cells[seen->cell_count++] = *cell;
-	service_count(seen, cell, asks);
+	service->packets += cell->packets;
+	service->asked += asks ? cell->packets : 0;
+	if (cell->second / SEEN_BLOCK >= service->next_block) {
+		service->blocks++;
+		service->next_block = cell->second / SEEN_BLOCK + 1;
+	}
 	return 0;
 }
 

@@ -55,16 +55,6 @@ static bool is_served(const struct maker *maker, const struct suggest_few *candi
 	return number < CLIENT_PORTS || maker->busy[number] >= BUSY_SOURCES;
 }
 
-static bool is_seen_enough(const struct maker *maker, const struct seen_service *service)
-{
-	uint32_t all = maker->options->seconds / SEEN_BLOCK, least = all / BLOCKS_PART;
-
-	least = least < BLOCKS_LEAST ? BLOCKS_LEAST : least;
-	if (all < 2 * BLOCKS_LEAST)
-		least = 1;
-	return service->packets >= SUGGEST_FEW_PACKETS && service->blocks >= least;
-}
-
 static int class_compare(const void *a, const void *b)
 {
 	const struct suggest_class *x = a, *y = b;
@@ -103,14 +93,20 @@ static void services_choose(struct maker *maker)
 {
 	size_t room[] = {SUGGEST_PORTS, SUGGEST_PORTS, SUGGEST_PROTOCOLS};
 	size_t count = candidates_collect(maker);
+	uint32_t all = maker->options->seconds / SEEN_BLOCK, least = all / BLOCKS_PART;
 	struct suggestion *out = maker->out;
 
+	least = least < BLOCKS_LEAST ? BLOCKS_LEAST : least;
+	if (all < 2 * BLOCKS_LEAST)
+		least = 1;
 	for (size_t i = 0; i < count; i++) {
 		const struct suggest_few *candidate = &maker->candidates[i];
 		struct seen_service *service =
 			seen_service_of(maker->seen, candidate->kind, candidate->number);
 
-		service->chosen = room[candidate->kind] && is_seen_enough(maker, service);
+		service->chosen = room[candidate->kind] &&
+				  service->packets >= SUGGEST_FEW_PACKETS &&
+				  service->blocks >= least;
 		if (service->chosen) {
 			room[candidate->kind]--;
 			out->classes[out->count++] = (struct suggest_class){

@@ -47,23 +47,18 @@ static double sources_unseen(double n, double N, double f1, double f2)
 	return unseen < N - n ? unseen : N - n; /* one packet each */
 }
 
-/* All packets are known, so their error is that of the others. */
-static double packets_error(const struct rare *rare, const struct estimate *all)
+struct rare_sources rare_count(const struct rare *rare, const struct estimate *all)
 {
-	struct estimate others = {
+	/* All packets are known, so their error is that of the others. */
+	const struct estimate others = {
 		.samples = all->samples - rare->packets.samples,
 		.sum = all->sum - rare->packets.sum,
 		.spread = fmax(all->spread - rare->packets.spread, 0),
 	};
-
-	return others.samples ? (double)estimate_error(&others, all) : 0;
-}
-
-struct rare_sources rare_count(const struct rare *rare, const struct estimate *all)
-{
+	double error = others.samples ? (double)estimate_error(&others, all) : 0;
 	double n = (double)rare->packets.samples, N = (double)rare->packets.sum;
 	double seen = (double)rare->sources, f1 = (double)rare->once, f2 = (double)rare->twice;
-	double error = packets_error(rare, all), apart = n > 0 ? 2 * sqrt(f1 * (1 - f1 / n)) : 0;
+	double apart = n > 0 ? 2 * sqrt(f1 * (1 - f1 / n)) : 0;
 	double again = 2 * sqrt(f2 + 1), fewer = f2 > again ? f2 - again : 0;
 	double about = seen + sources_unseen(n, N, f1, f2);
 

@@ -40,26 +40,6 @@ static void heavy_forget(struct heavy *heavy)
 	heavy->missed += median;
 }
 
-static struct heavy_source *source_new(struct heavy *heavy, const uint8_t addr[16],
-				       uint64_t time_ns)
-{
-	struct heavy_source *source;
-
-	if (HASH_COUNT(heavy->list) >= HEAVY_MAX)
-		heavy_forget(heavy);
-	source = calloc(1, sizeof(*source));
-	if (!source)
-		return NULL;
-	memcpy(source->addr, addr, sizeof(source->addr));
-	source->missed = heavy->missed;
-	source->first_ns = time_ns;
-	HASH_ADD(hh, heavy->list, addr, sizeof(source->addr), source);
-	if (source->hh.tbl)
-		return source;
-	free(source);
-	return NULL;
-}
-
 int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, uint32_t bytes,
 	      uint64_t time_ns)
 {
@@ -69,10 +49,21 @@ int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, ui
 
 	prefix_mask(key, addr, key_bits(addr, LEN4, LEN6));
 	HASH_FIND(hh, heavy->list, key, sizeof(key), source);
-	if (!source)
-		source = source_new(heavy, key, time_ns);
-	if (!source)
-		return -ENOMEM;
+	if (!source) {
+		if (HASH_COUNT(heavy->list) >= HEAVY_MAX)
+			heavy_forget(heavy);
+		source = calloc(1, sizeof(*source));
+		if (!source)
+			return -ENOMEM;
+		memcpy(source->addr, key, sizeof(source->addr));
+		source->missed = heavy->missed;
+		source->first_ns = time_ns;
+		HASH_ADD(hh, heavy->list, addr, sizeof(source->addr), source);
+		if (!source->hh.tbl) {
+			free(source);
+			return -ENOMEM;
+		}
+	}
 	amount_add(&source->amount[kind], &packet);
 	source->weight++;
 	if (time_ns < source->first_ns)

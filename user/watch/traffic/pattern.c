@@ -38,18 +38,17 @@ static uint32_t be16(const struct cursor *c, uint32_t offset)
 	return (uint32_t)c->data[c->at + offset] << 8 | c->data[c->at + offset + 1];
 }
 
-static bool is_vlan(uint32_t ethertype)
-{
-	return ethertype == 0x8100 || ethertype == 0x88a8;
-}
-
 /* To the IP header. */
 static bool ethernet_skip(struct cursor *c)
 {
 	if (!has(c, ETHERNET_BYTES))
 		return false;
 	c->at += ETHERNET_BYTES;
-	for (int i = 0; i < VLANS_MAX && is_vlan(be16(c, -2u)); i++) {
+	for (int i = 0; i < VLANS_MAX; i++) {
+		uint32_t ethertype = be16(c, -2u);
+
+		if (ethertype != 0x8100 && ethertype != 0x88a8)
+			break;
 		if (!has(c, VLAN_BYTES))
 			return false;
 		c->at += VLAN_BYTES;
@@ -67,12 +66,6 @@ static bool ipv4_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 	return true;
 }
 
-static bool is_extension(uint8_t next)
-{
-	return next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS ||
-	       next == IPPROTO_FRAGMENT;
-}
-
 static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fields *out)
 {
 	uint8_t next;
@@ -83,9 +76,12 @@ static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 	out->value[FEATURE_TTL] = c->data[c->at + 7];
 	next = c->data[c->at + 6];
 	c->at += 40;
-	for (int i = 0; i < EXTENSIONS_MAX && is_extension(next) && has(c, 8); i++) {
+	for (int i = 0; i < EXTENSIONS_MAX && has(c, 8); i++) {
 		uint32_t bytes = next == IPPROTO_FRAGMENT ? 8 : (c->data[c->at + 1] + 1u) * 8;
 
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
+		    next != IPPROTO_FRAGMENT)
+			break;
 		next = c->data[c->at];
 		c->at += bytes;
 	}
@@ -170,14 +166,6 @@ __attribute__((format(printf, 2, 3))) static void put(char buf[PATTERN_TEXT_MAX]
 	va_end(args);
 }
 
-static void put_flags(char buf[PATTERN_TEXT_MAX], uint8_t flags)
-{
-	put(buf, " flags%s", flags ? "" : " none");
-	for (unsigned int bit = 0; bit < 8; bit++)
-		if (flags >> bit & 1)
-			put(buf, "%c%s", flags & ((1u << bit) - 1) ? ',' : ' ', tcp_flag_name(bit));
-}
-
 /* In the canonical order of a rule. */
 void pattern_print(char buf[PATTERN_TEXT_MAX], const struct pattern *pattern, bool as_rule)
 {
@@ -191,7 +179,11 @@ void pattern_print(char buf[PATTERN_TEXT_MAX], const struct pattern *pattern, bo
 	if (pattern->has_port)
 		put(buf, "%s%u", as_rule ? " dport " : "/", pattern->dport);
 	if (pattern->has_flags)
-		put_flags(buf, pattern->flags);
+		put(buf, " flags%s", pattern->flags ? "" : " none");
+	for (unsigned int bit = 0; pattern->has_flags && bit < 8; bit++)
+		if (pattern->flags >> bit & 1)
+			put(buf, "%c%s", pattern->flags & ((1u << bit) - 1) ? ',' : ' ',
+			    tcp_flag_name(bit));
 	if (pattern->has_length)
 		put(buf, " length %u-%u", pattern->length, pattern->length + LENGTH_CLASS - 1);
 	if (pattern->has_ip)

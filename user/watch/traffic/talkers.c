@@ -20,18 +20,6 @@ uint8_t talker_bits(bool by_dest, const uint8_t addr[16])
 	return key_bits(addr, 32, by_dest ? 128 : 64);
 }
 
-static void key_of(const struct talkers *talkers, const struct rl_sample *packet,
-		   const struct pattern *pattern, uint8_t key[16])
-{
-	const uint8_t *whole = talkers->by_dest ? packet->dst : packet->src;
-	struct pattern anywhere = pattern_anywhere(pattern);
-
-	if (talkers->by_pattern)
-		memcpy(key, &anywhere, sizeof(anywhere));
-	else
-		prefix_mask(key, whole, talker_bits(talkers->by_dest, whole));
-}
-
 /* NULL: out of memory. */
 static struct talker *talker_of(struct talkers *talkers, const uint8_t addr[16])
 {
@@ -129,26 +117,32 @@ bool talker_value(const struct talker *talker, uint32_t *value, unsigned int *sh
 int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
 		bool passed)
 {
-	struct pattern pattern = {0};
+	const struct rl_sample *packet = &sample->packet;
+	const uint8_t *whole = talkers->by_dest ? packet->dst : packet->src;
+	struct pattern pattern = {0}, anywhere;
 	struct talker *talker;
 	uint8_t key[16];
 
 	talk_add(&talkers->all[talkers->slice][passed], sample);
 	if (!has_addresses)
 		return 0;
-	if (talkers->by_pattern)
-		pattern = pattern_of(&sample->packet, talkers->raw_ip);
-	key_of(talkers, &sample->packet, &pattern, key);
+	if (talkers->by_pattern) {
+		pattern = pattern_of(packet, talkers->raw_ip);
+		anywhere = pattern_anywhere(&pattern);
+		memcpy(key, &anywhere, sizeof(anywhere));
+	} else {
+		prefix_mask(key, whole, talker_bits(talkers->by_dest, whole));
+	}
 	talker = talker_of(talkers, key);
 	if (!talker)
 		return -ENOMEM;
 	talk_add(&talker->slices[talkers->slice][passed], sample);
 	if (talkers->by_pattern)
 		value_add(&talker->values, pattern.network);
-	else if (sample->packet.has_ports)
-		value_add(&talker->values, sample->packet.dport);
+	else if (packet->has_ports)
+		value_add(&talker->values, packet->dport);
 	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets.sum)
-		talker->last = packet_of(&sample->packet);
+		talker->last = packet_of(packet);
 	return 0;
 }
 

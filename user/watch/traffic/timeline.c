@@ -80,30 +80,25 @@ static void timeline_shift(struct timeline *timeline, size_t by)
 	timeline->count += by;
 }
 
-/* Bins from the first to the last, that of the time included. */
-static uint64_t bins_needed(const struct timeline *timeline, uint64_t number)
-{
-	uint64_t last = timeline->first + timeline->count - 1;
-
-	return (number > last ? number : last) -
-	       (number < timeline->first ? number : timeline->first) + 1;
-}
-
 size_t timeline_bin(struct timeline *timeline, uint64_t time_ns)
 {
-	uint64_t number = time_ns / timeline_width_ns(timeline);
+	for (;;) {
+		uint64_t number = time_ns / timeline_width_ns(timeline), first, last;
 
-	if (!timeline->count) {
-		timeline->first = number;
-		timeline->count = 1;
+		if (!timeline->count) {
+			timeline->first = number;
+			timeline->count = 1;
+		}
+		first = number < timeline->first ? number : timeline->first;
+		last = timeline->first + timeline->count - 1;
+		last = number > last ? number : last;
+		if (last - first >= TIMELINE_BINS) {
+			timeline_widen(timeline);
+			continue;
+		}
+		if (first < timeline->first)
+			timeline_shift(timeline, timeline->first - first);
+		timeline->count = last - first + 1;
+		return number - first;
 	}
-	while (bins_needed(timeline, number) > TIMELINE_BINS) {
-		timeline_widen(timeline);
-		number = time_ns / timeline_width_ns(timeline);
-	}
-	if (number < timeline->first)
-		timeline_shift(timeline, timeline->first - number);
-	if (number - timeline->first >= timeline->count)
-		timeline->count = number - timeline->first + 1;
-	return number - timeline->first;
 }
