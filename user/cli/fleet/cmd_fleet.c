@@ -33,36 +33,30 @@
 
 /* ---- join */
 
-/* The first line of a file. */
-static int url_read(const char *path, char out[URL_MAX])
-{
-	FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(out, URL_MAX, file)) {
-		fail("--redis @%s: %s", path, file ? "empty file" : strerror(errno));
-		if (file)
-			fclose(file);
-		return -1;
-	}
-	fclose(file);
-	out[strcspn(out, "\r\n")] = '\0';
-	return 0;
-}
-
 /* A URL on the command line may not contain a password, since ps shows it to every user. */
 static int url_get(const struct command *command, struct fleet_url *out)
 {
 	const char *word = command->arguments[OPTION_REDIS];
 	const char *password = getenv("RLCTL_REDIS_PASSWORD"), *wrong_with;
 	char text[URL_MAX];
+	FILE *file;
 
 	if (!word)
 		word = getenv("RLCTL_REDIS_URL");
 	if (!word)
 		return wrong("fleet join: missing Redis URL: use --redis URL, --redis @FILE or "
 			     "RLCTL_REDIS_URL");
-	if (*word == '@' && url_read(word + 1, text))
-		return -1;
+	if (*word == '@') { /* the first line of a file */
+		file = fopen(word + 1, "re");
+		if (!file || !fgets(text, sizeof(text), file)) {
+			fail("--redis %s: %s", word, file ? "empty file" : strerror(errno));
+			if (file)
+				fclose(file);
+			return -1;
+		}
+		fclose(file);
+		text[strcspn(text, "\r\n")] = '\0';
+	}
 	wrong_with = fleet_url_parse(*word == '@' ? text : word, out);
 	if (wrong_with)
 		return wrong("--redis: %s", wrong_with);
@@ -86,22 +80,6 @@ static bool is_name(const char *name)
 		if (!isalnum((unsigned char)name[i]) && !strchr("._:-", name[i]))
 			return false;
 	return len > 0 && len < RL_FLEET_NAME;
-}
-
-static int names_get(const struct command *command, struct fleet_options *out)
-{
-	out->fleet = command->arguments[OPTION_NAME];
-	if (!out->fleet)
-		return wrong("fleet join: missing fleet name: use --name FLEET");
-	if (!is_name(out->fleet))
-		return wrong("invalid --name '%s': use up to 63 letters, digits and ._:-",
-			     out->fleet);
-	if (command->arguments[OPTION_NODE])
-		out->node = command->arguments[OPTION_NODE];
-	if (out->node && !is_name(out->node))
-		return wrong("invalid --node '%s': use up to 63 letters, digits and ._:-",
-			     out->node);
-	return 0;
 }
 
 static int session_read(const struct instance *instance, struct rl_fleet_session *out)
@@ -168,10 +146,18 @@ int cmd_fleet_join(const struct command *command)
 	int rc = url_get(command, &options.url);
 	uint64_t members = 0;
 
-	if (!rc)
-		rc = names_get(command, &options);
 	if (rc)
 		return rc;
+	options.fleet = command->arguments[OPTION_NAME];
+	options.node = command->arguments[OPTION_NODE];
+	if (!options.fleet)
+		return wrong("fleet join: missing fleet name: use --name FLEET");
+	if (!is_name(options.fleet))
+		return wrong("invalid --name '%s': use up to 63 letters, digits and ._:-",
+			     options.fleet);
+	if (options.node && !is_name(options.node))
+		return wrong("invalid --node '%s': use up to 63 letters, digits and ._:-",
+			     options.node);
 	if (interval && (duration_parse(interval, &options.interval_ns) ||
 			 options.interval_ns < INTERVAL_MIN || options.interval_ns > INTERVAL_MAX))
 		return wrong("invalid --interval '%s': use a time from 5ms to 500ms", interval);
@@ -239,18 +225,22 @@ static struct json_object *limits_json(const struct instance *instance,
 	return array;
 }
 
-static int report_member(struct report *report, const struct instance *instance,
-			 const struct rl_fleet_session *session)
+static int visit(struct instance *instance, void *arg)
 {
-	struct json_object *limits = limits_json(instance, session);
-	struct json_object *members = json_object_new_array();
+	struct json_object *limits, *members;
+	struct rl_fleet_session own, *session = &own;
+	struct report *report = arg;
 	uint64_t most = 0, overshoot;
 	char lag[NUMBER_TEXT_MAX];
 
-	if (!limits) {
-		json_object_put(members);
+	if (session_read(instance, session))
 		return -1;
-	}
+	if (!session->since_ns)
+		return 0;
+	limits = limits_json(instance, session);
+	if (!limits)
+		return -1;
+	members = json_object_new_array();
 	for (int i = 0; i < RL_FLEET_MEMBERS && *session->member[i]; i++)
 		json_append(members, json_object_new_string(session->member[i]));
 	for (size_t i = 0; i < json_object_array_length(limits); i++) {
@@ -280,15 +270,6 @@ static int report_member(struct report *report, const struct instance *instance,
 	report_value(report, "alive", json_object_new_boolean(fleet_session_is_alive(session)));
 	report_time(report, "since", "since", session->since_ns);
 	return 0;
-}
-
-static int visit(struct instance *instance, void *arg)
-{
-	struct rl_fleet_session session;
-
-	if (session_read(instance, &session))
-		return -1;
-	return session.since_ns ? report_member(arg, instance, &session) : 0;
 }
 
 int cmd_fleet_status(const struct command *command)
@@ -350,30 +331,24 @@ static int leave_ask(const struct instance *instance)
 		    instance->device, session.pid);
 }
 
-/* Clears the shares, so that the limits apply in full to this machine. */
-static int leave_clear(const struct instance *instance)
-{
-	const struct rl_fleet_session none = {0};
-	int ret = fleet_session_write(instance, &none);
-	int also = fleet_clear(instance, true);
-
-	if (!ret)
-		ret = also;
-	return ret ? fail("%s: the agent has left, but clearing its shares failed: %s: try again",
-			  instance->device, strerror(-ret))
-		   : 0;
-}
-
 int cmd_fleet_leave(const struct command *command)
 {
+	const struct rl_fleet_session none = {0};
 	struct instance instance;
-	int rc = instance_open_shared(&command->target, &instance);
+	int rc = instance_open_shared(&command->target, &instance), ret, also;
 
 	if (rc)
 		return rc;
 	rc = leave_ask(&instance);
-	if (!rc)
-		rc = leave_clear(&instance);
+	if (!rc) { /* clears the shares, so that the limits apply in full to this machine */
+		ret = fleet_session_write(&instance, &none);
+		also = fleet_clear(&instance, true);
+		ret = ret ? ret : also;
+		if (ret)
+			rc = fail("%s: the agent has left, but clearing its shares failed: %s: try "
+				  "again",
+				  instance.device, strerror(-ret));
+	}
 	instance_close(&instance);
 	return rc;
 }

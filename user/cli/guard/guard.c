@@ -5,7 +5,6 @@
 
 #include "cli/guard/guard.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/message.h"
@@ -148,33 +147,29 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 	return 0;
 }
 
-/* Has it a rule that refuses packets, and that was not there before? */
-static bool refuses_more(const struct policy *before, const struct policy *after)
-{
-	policy_for_each (after, rule) {
-		const struct rule *former = policy_find(before, rule);
-
-		if (rule->action != RL_ACTION_ALLOW && (!former || !same_rule(former, rule)))
-			return true;
-	}
-	return false;
-}
-
-/* Says of a tunnel whose packets cannot be judged that rules which the change adds could be against
- * them. 0 or an error. */
+/* Says of a tunnel whose packets cannot be judged that rules which the change adds, and which
+ * refuse packets, could be against them. 0 or an error. */
 static int tunnel_note(const struct guarded *change, const struct ssh_session *session)
 {
 	const struct policy *before, *after;
+	bool refuses = false;
 	int rc;
 
 	if (change->ifindex == session->tunnel_index)
 		return 0;
 	rc = change->rules(change->arg, session->flow.src, &before, &after);
-	if (!rc && refuses_more(before, after))
+	if (rc)
+		return rc;
+	policy_for_each (after, rule) {
+		const struct rule *former = policy_find(before, rule);
+
+		refuses |= rule->action != RL_ACTION_ALLOW && (!former || !same_rule(former, rule));
+	}
+	if (refuses)
 		note("warning: %s SSH session comes through %s, and by whose packets cannot be "
 		     "found out: see that no rule is against those of the tunnel",
 		     session->own ? "your" : "an open", session->tunnel);
-	return rc;
+	return 0;
 }
 
 int guard_pass(struct guard *guard, const struct guarded *change)

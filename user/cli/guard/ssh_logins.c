@@ -153,21 +153,6 @@ static void process_add(struct scan *scan, const char *pid)
 		sockets_read(pid, &scan->logged_in);
 }
 
-static void processes_read(struct scan *scan)
-{
-	struct inodes *found = &scan->logged_in;
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			process_add(scan, entry->d_name);
-	if (dir)
-		closedir(dir);
-	if (found->count)
-		qsort(found->inode, found->count, sizeof(*found->inode), inode_compare);
-}
-
 /* ---- connections */
 
 /* Sockets that a session holds itself listen for what is forwarded to its client. */
@@ -179,18 +164,19 @@ static void port_add(const struct flow *flow, uint32_t inode, void *arg)
 		scan->ports[flow->dport / 8] |= 1u << flow->dport % 8;
 }
 
-static bool same_session(const struct ssh_session *a, const struct ssh_session *b)
-{
-	return !memcmp(a->flow.src, b->flow.src, 16) && a->flow.proto == b->flow.proto &&
-	       a->flow.dport == b->flow.dport && a->unknown == b->unknown &&
-	       (!a->flow.dst_known || !memcmp(a->flow.dst, b->flow.dst, 16));
-}
-
+/* Unless it is there. */
 static void session_add(struct ssh_sessions *out, const struct ssh_session *session)
 {
-	for (size_t i = 0; i < out->count; i++)
-		if (same_session(&out->session[i], session))
+	const struct flow *b = &session->flow;
+
+	for (size_t i = 0; i < out->count; i++) {
+		const struct flow *a = &out->session[i].flow;
+
+		if (!memcmp(a->src, b->src, 16) && a->proto == b->proto && a->dport == b->dport &&
+		    out->session[i].unknown == session->unknown &&
+		    (!a->dst_known || !memcmp(a->dst, b->dst, 16)))
 			return;
+	}
 	out->session = grown(out->session, out->count, &out->room, sizeof(*out->session));
 	out->session[out->count++] = *session;
 }
@@ -260,14 +246,21 @@ void ssh_sessions_find(struct ssh_sessions *out, bool only_own)
 {
 	struct ssh_session own = {.own = true};
 	struct scan scan = {.out = out};
+	DIR *dir = only_own ? NULL : opendir("/proc");
+	struct dirent *entry;
 	bool kubelet = false;
 
 	*out = (struct ssh_sessions){0};
 	if (ssh_session_find(&own.flow))
 		session_add(out, &own);
-	if (!only_own)
-		processes_read(&scan);
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			process_add(&scan, entry->d_name);
+	if (dir)
+		closedir(dir);
 	if (scan.logged_in.count) {
+		qsort(scan.logged_in.inode, scan.logged_in.count, sizeof(*scan.logged_in.inode),
+		      inode_compare);
 		/* Whoever listens, sshd or systemd for it; the connections that a session makes
 		 * have no such port. */
 		tcp_sockets_read(TCP_LISTEN, 0, port_add, &scan);

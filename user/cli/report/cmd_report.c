@@ -121,23 +121,9 @@ static void addresses_put(struct json_object *incident, const char *label, const
 		putchar('\n');
 }
 
-static void changes_put(struct json_object *incident)
-{
-	struct json_object *changes = json_object_object_get(incident, "changes");
-
-	for (size_t i = 0; i < json_object_array_length(changes); i++) {
-		struct json_object *change = json_object_array_get_idx(changes, i);
-
-		fputs("    ", stdout);
-		time_put(change, "time", "?");
-		fputs(" ", stdout);
-		text_put_escaped(stdout, event_member(change, "text"));
-		putchar('\n');
-	}
-}
-
 static void incident_put(struct json_object *incident)
 {
+	struct json_object *changes = json_object_object_get(incident, "changes");
 	uint64_t bans = number_of(incident, "bans");
 	char number[NUMBER_TEXT_MAX];
 
@@ -149,7 +135,15 @@ static void incident_put(struct json_object *incident)
 	number_print(number, bans);
 	if (bans)
 		printf("    %s ban%s\n", number, bans == 1 ? "" : "s");
-	changes_put(incident);
+	for (size_t i = 0; i < json_object_array_length(changes); i++) {
+		struct json_object *change = json_object_array_get_idx(changes, i);
+
+		fputs("    ", stdout);
+		time_put(change, "time", "?");
+		fputs(" ", stdout);
+		text_put_escaped(stdout, event_member(change, "text"));
+		putchar('\n');
+	}
 }
 
 static void report_print(struct json_object *document)

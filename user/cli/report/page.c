@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/message.h"
 #include "cli/output/output.h"
 #include "cli/policy/save_file.h"
 
@@ -24,23 +22,6 @@ static const char *const templates[] = {
 	[PAGE_INCIDENTS] = incidents,
 };
 
-/* Only strings of a JSON document contain a <, with which the end of the element would begin. */
-static void document_put(FILE *out, const char *json)
-{
-	fputs("<script type=\"application/json\" id=\"data\">", out);
-	while (*json) {
-		size_t plain = strcspn(json, "<");
-
-		fwrite(json, 1, plain, out);
-		json += plain;
-		if (*json) {
-			fputs("\\u003c", out);
-			json++;
-		}
-	}
-	fputs("</script>\n</body>\n</html>\n", out);
-}
-
 int page_save(enum page_kind kind, struct json_object *document, const char *path)
 {
 	char *json = json_line(document), *text = NULL;
@@ -52,7 +33,15 @@ int page_save(enum page_kind kind, struct json_object *document, const char *pat
 	if (!out)
 		out_of_memory();
 	fputs(templates[kind], out);
-	document_put(out, json);
+	fputs("<script type=\"application/json\" id=\"data\">", out);
+	/* Only strings of a JSON document contain a <, with which the end of the element would
+	 * begin. */
+	for (const char *at = json; *at; at++)
+		if (*at == '<')
+			fputs("\\u003c", out);
+		else
+			putc(*at, out);
+	fputs("</script>\n</body>\n</html>\n", out);
 	free(json);
 	if (fclose(out))
 		out_of_memory();

@@ -110,28 +110,10 @@ static struct rule_row *rows_make(const struct record *record, size_t *count)
 	return rows;
 }
 
-/* Classes of which nothing came are left out. */
-static struct json_object *json_share_series(const struct record *record,
-					     const struct rule_row *row)
-{
-	struct json_object *object = json_object_new_object(), *class;
-
-	json_put_text(object, "unit", share_unit(row->rule));
-	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-		if (!row->share->arrived[i])
-			continue;
-		class = json_object_new_object();
-		put_series(class, "arrived", record, row->share->arrived[i], false);
-		put_series(class, "passed", record, row->share->passed[i], false);
-		json_put(object, share_class_names[i], class);
-	}
-	return object;
-}
-
 static struct json_object *json_rule(const struct record *record, const struct rule_row *row,
 				     bool drawn)
 {
-	struct json_object *object = json_object_new_object(), *over_time;
+	struct json_object *object = json_object_new_object(), *over_time, *share, *class;
 	struct policy_context ctx;
 	char words[RULE_TEXT_MAX];
 
@@ -149,8 +131,19 @@ static struct json_object *json_rule(const struct record *record, const struct r
 	put_series(over_time, "dropped", record, row->series->dropped, false);
 	put_series(over_time, "shadow", record, row->series->shadow, false);
 	json_put(object, "over_time", over_time);
-	if (row->share)
-		json_put(object, "share", json_share_series(record, row));
+	if (!row->share)
+		return object;
+	share = json_object_new_object();
+	json_put_text(share, "unit", share_unit(row->rule));
+	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
+		if (!row->share->arrived[i]) /* classes of which nothing came are left out */
+			continue;
+		class = json_object_new_object();
+		put_series(class, "arrived", record, row->share->arrived[i], false);
+		put_series(class, "passed", record, row->share->passed[i], false);
+		json_put(share, share_class_names[i], class);
+	}
+	json_put(object, "share", share);
 	return object;
 }
 

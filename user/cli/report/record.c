@@ -73,20 +73,6 @@ static struct rl_amount grown(const struct rl_amount *before, const struct rl_am
 	return (struct rl_amount){now->packets - before->packets, now->bytes - before->bytes};
 }
 
-static int rule_grew(struct record *record, struct rule_series *series, size_t bin,
-		     const struct rule_counters *before, const struct rule_counters *now)
-{
-	struct rl_amount passed = grown(&before->passed, &now->passed);
-	struct rl_amount dropped = grown(&before->dropped, &now->dropped);
-	struct rl_amount shadow = grown(&before->shadow, &now->shadow);
-
-	return series_add(record, &series->passed, bin, &passed) ||
-			       series_add(record, &series->dropped, bin, &dropped) ||
-			       series_add(record, &series->shadow, bin, &shadow)
-		       ? -ENOMEM
-		       : 0;
-}
-
 static int rules_read(struct record *record, struct record_side *side, size_t bin)
 {
 	struct rule_counters *read = side->now;
@@ -94,9 +80,18 @@ static int rules_read(struct record *record, struct record_side *side, size_t bi
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < side->policy->count; i++)
-		if (rule_grew(record, &side->rules[i], bin, &side->before[i], &read[i]))
+	for (size_t i = 0; i < side->policy->count; i++) {
+		const struct rule_counters *before = &side->before[i], *now = &read[i];
+		struct rule_series *series = &side->rules[i];
+		struct rl_amount passed = grown(&before->passed, &now->passed);
+		struct rl_amount dropped = grown(&before->dropped, &now->dropped);
+		struct rl_amount shadow = grown(&before->shadow, &now->shadow);
+
+		if (series_add(record, &series->passed, bin, &passed) ||
+		    series_add(record, &series->dropped, bin, &dropped) ||
+		    series_add(record, &series->shadow, bin, &shadow))
 			return out_of_room();
+	}
 	side->now = side->before;
 	side->before = read;
 	return 0;
@@ -104,24 +99,9 @@ static int rules_read(struct record *record, struct record_side *side, size_t bi
 
 /* ---- shares */
 
-static int share_grew(struct record *record, struct share_series *series, size_t bin,
-		      const struct share_counts *before, const struct share_counts *now)
-{
-	for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-		const struct rl_amount arrived = {.packets = now->arrived[i] - before->arrived[i]};
-		const struct rl_amount passed = {.packets = now->passed[i] - before->passed[i]};
-
-		if (series_add(record, &series->arrived[i], bin, &arrived) ||
-		    series_add(record, &series->passed[i], bin, &passed))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int shares_read(struct record *record, struct record_side *side, size_t bin)
 {
 	static const struct share_counts none;
-	const struct share_counts *before = side->shares_before;
 	struct share_counts *now;
 	int ret = simulation_shares_read(side->simulation, &now);
 
@@ -130,9 +110,21 @@ static int shares_read(struct record *record, struct record_side *side, size_t b
 	if (!side->shares)
 		side->shares = calloc(side->policy->count, sizeof(*side->shares));
 	ret = side->shares ? 0 : -ENOMEM;
-	for (size_t i = 0; !ret && i < side->policy->count; i++)
-		ret = share_grew(record, &side->shares[i], bin, before ? &before[i] : &none,
-				 &now[i]);
+	for (size_t i = 0; !ret && i < side->policy->count; i++) {
+		const struct share_counts *before =
+			side->shares_before ? &side->shares_before[i] : &none;
+		struct share_series *series = &side->shares[i];
+
+		for (int class = 0; !ret && class < RL_SHARE_COUNTS; class ++) {
+			struct rl_amount arrived = {now[i].arrived[class] - before->arrived[class],
+						    0};
+			struct rl_amount passed = {now[i].passed[class] - before->passed[class], 0};
+
+			ret = series_add(record, &series->arrived[class], bin, &arrived);
+			if (!ret)
+				ret = series_add(record, &series->passed[class], bin, &passed);
+		}
+	}
 	free(side->shares_before);
 	side->shares_before = now;
 	return ret ? out_of_room() : 0;
@@ -181,28 +173,24 @@ static void alarm_turned(struct alarm_record *record, uint32_t alarm, const stru
 	record->lost += changes - 1;
 }
 
-static void alarm_noted(struct alarm_record *record, uint32_t alarm, const struct alarm_now *now)
-{
-	struct alarm_seen *seen = &record->seen[alarm];
-
-	if (now->changes < seen->changes || strcmp(now->name, seen->name) != 0) {
-		span_end(record, alarm, record->read_ns); /* the policy started over */
-		seen->changes = 0;
-		seen->on = false;
-	}
-	memcpy(seen->name, now->name, sizeof(seen->name));
-	memcpy(seen->comment, now->comment, sizeof(seen->comment));
-	if (now->changes > seen->changes)
-		alarm_turned(record, alarm, now);
-	seen->changes = now->changes;
-	seen->on = now->on;
-}
-
 void record_alarms(struct alarm_record *record, const struct alarms_now *now, uint64_t now_ns)
 {
 	record->count = now->count;
-	for (uint32_t i = 0; i < now->count; i++)
-		alarm_noted(record, i, &now->alarm[i]);
+	for (uint32_t i = 0; i < now->count; i++) {
+		const struct alarm_now *alarm = &now->alarm[i];
+		struct alarm_seen *seen = &record->seen[i];
+
+		if (alarm->changes < seen->changes || strcmp(alarm->name, seen->name) != 0) {
+			span_end(record, i, record->read_ns); /* the policy started over */
+			seen->changes = 0;
+			seen->on = false;
+		}
+		memcpy(seen->name, alarm->name, sizeof(seen->name));
+		if (alarm->changes > seen->changes)
+			alarm_turned(record, i, alarm);
+		seen->changes = alarm->changes;
+		seen->on = alarm->on;
+	}
 	record->read_ns = now_ns;
 }
 
@@ -317,24 +305,6 @@ int record_end(struct record *record)
 
 /* ---- packets */
 
-static struct difference *difference_of(struct record *record, const struct difference_key *key)
-{
-	struct difference *difference;
-
-	HASH_FIND(hh, record->differences, key, sizeof(*key), difference);
-	if (difference)
-		return difference;
-	difference = calloc(1, sizeof(*difference));
-	if (!difference)
-		return NULL;
-	difference->key = *key;
-	HASH_ADD(hh, record->differences, key, sizeof(*key), difference);
-	if (difference->hh.tbl)
-		return difference;
-	free(difference);
-	return NULL;
-}
-
 /* The packet is dropped by one side alone. */
 static int difference_add(struct record *record, size_t bin, uint32_t side,
 			  const struct record_verdict *verdict, const struct rl_amount *amount)
@@ -344,35 +314,31 @@ static int difference_add(struct record *record, size_t bin, uint32_t side,
 		.reason = verdict->reason,
 		.counter_id = verdict->counter_id,
 	};
-	struct difference *difference = difference_of(record, &key);
+	struct difference *difference;
 
-	if (!difference)
-		return -ENOMEM;
+	HASH_FIND(hh, record->differences, &key, sizeof(key), difference);
+	if (!difference) {
+		difference = calloc(1, sizeof(*difference));
+		if (!difference)
+			return -ENOMEM;
+		difference->key = key;
+		HASH_ADD(hh, record->differences, key, sizeof(key), difference);
+		if (!difference->hh.tbl) {
+			free(difference);
+			return -ENOMEM;
+		}
+	}
 	amount_add(&record->only[side], amount);
 	amount_add(&difference->amount, amount);
 	return series_add(record, &difference->series, bin, amount);
-}
-
-static int source_add(struct record *record, const struct captured *packet, unsigned int kind,
-		      int only)
-{
-	struct local_packet parsed;
-	int ret;
-
-	local_packet_parse(packet, &parsed);
-	if (!parsed.has_addresses)
-		return 0;
-	ret = heavy_add(&record->sources, parsed.src, kind, packet->bytes, packet->time_ns);
-	if (!ret && only >= 0)
-		ret = heavy_add(&record->differing, parsed.src, only, packet->bytes,
-				packet->time_ns);
-	return ret;
 }
 
 int record_packet(struct record *record, const struct captured *packet,
 		  const struct record_verdict verdicts[RECORD_SIDES])
 {
 	const struct rl_amount amount = {.packets = 1, .bytes = packet->bytes};
+	uint64_t now_ns = packet->time_ns;
+	struct local_packet parsed;
 	unsigned int kind = 0;
 	int only; /* the side that alone drops the packet; -1: both do the same */
 	int ret = 0;
@@ -383,19 +349,22 @@ int record_packet(struct record *record, const struct captured *packet,
 	for (int i = 0; i < record->side_count; i++)
 		kind |= reason_rows[verdicts[i].reason].passes ? 0 : 1U << i;
 	only = record->side_count > 1 && (kind == 1 || kind == 2) ? (int)kind - 1 : -1;
-	bin = timeline_bin(&record->timeline, packet->time_ns);
-	if (!record->packets.packets || packet->time_ns < record->first_ns)
-		record->first_ns = packet->time_ns;
-	if (packet->time_ns > record->last_ns)
-		record->last_ns = packet->time_ns;
+	bin = timeline_bin(&record->timeline, now_ns);
+	if (!record->packets.packets || now_ns < record->first_ns)
+		record->first_ns = now_ns;
+	if (now_ns > record->last_ns)
+		record->last_ns = now_ns;
 	amount_add(&record->packets, &amount);
 	for (int i = 0; !ret && i < record->side_count; i++)
 		ret = series_add(record, &record->sides[i].reasons[verdicts[i].reason], bin,
 				 &amount);
 	if (!ret && only >= 0)
 		ret = difference_add(record, bin, only, &verdicts[only], &amount);
-	if (!ret)
-		ret = source_add(record, packet, kind, only);
+	local_packet_parse(packet, &parsed);
+	if (!ret && parsed.has_addresses)
+		ret = heavy_add(&record->sources, parsed.src, kind, packet->bytes, now_ns);
+	if (!ret && parsed.has_addresses && only >= 0)
+		ret = heavy_add(&record->differing, parsed.src, only, packet->bytes, now_ns);
 	return ret ? out_of_room() : 0;
 }
 

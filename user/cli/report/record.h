@@ -51,7 +51,6 @@ struct alarm_span {
 
 struct alarm_seen {
 	char name[RL_ALARM_NAME_MAX + 1];
-	char comment[RL_COMMENT_MAX + 1];
 	uint64_t changes;
 	bool on;
 };

@@ -2,7 +2,6 @@
 /* rlctl simulate: runs a policy over a capture. The policy comes into force with the first packet;
  * all clocks follow the capture.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "base/hint.h"
 #include "base/message.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
@@ -26,7 +24,6 @@
 #include "kernel/simulation.h"
 #include "kernel/state/stats.h"
 #include "policy/alarm.h"
-#include "policy/names.h"
 #include "policy/policy.h"
 #include "watch/capture/capture.h"
 
@@ -141,20 +138,6 @@ static int sides_restart(struct run *run, uint64_t now_ns)
 	return rc;
 }
 
-/* With --local the batch is one packet: whether the next is established depends on its verdict. */
-static int side_run(const struct batch *batch, struct side *side, bool *ran, struct simulated *out)
-{
-	int rc;
-
-	*ran = true;
-	if (!side->local.stack)
-		return simulation_run_all(side->simulation, batch->packets, batch->count, out);
-	rc = simulate_local_run(&side->local, side->simulation, batch->packets, ran, &out->reason);
-	out->counter_id = simulation_counter_id(side->simulation);
-	out->cut = simulation_is_cut(side->simulation);
-	return rc;
-}
-
 /* Packet n of the batch has been run. 0 or < 0, also if standard output is closed. */
 static int result_note(struct run *run, size_t n, struct simulated results[RECORD_SIDES][BATCH_MAX])
 {
@@ -180,20 +163,33 @@ static int result_note(struct run *run, size_t n, struct simulated results[RECOR
 	return ferror(stdout) ? output_flush() : 0;
 }
 
-/* Which packets arrive does not depend on the policy, so that all sides run the same ones. */
+/* Which packets arrive does not depend on the policy, so that all sides run the same ones. With
+ * --local the batch is one packet: whether the next is established depends on its verdict. */
 static int batch_run(struct run *run)
 {
 	struct simulated results[RECORD_SIDES][BATCH_MAX];
+	struct batch *batch = &run->batch;
 	bool ran = true;
 	int rc = 0;
 
-	if (!run->batch.count)
+	if (!batch->count)
 		return 0;
-	for (int i = 0; !rc && i < run->side_count; i++)
-		rc = side_run(&run->batch, &run->sides[i], &ran, results[i]);
-	for (size_t n = 0; !rc && ran && n < run->batch.count; n++)
+	for (int i = 0; !rc && i < run->side_count; i++) {
+		struct simulation *simulation = run->sides[i].simulation;
+		struct simulated *out = results[i];
+
+		if (!run->sides[i].local.stack) {
+			rc = simulation_run_all(simulation, batch->packets, batch->count, out);
+			continue;
+		}
+		rc = simulate_local_run(&run->sides[i].local, simulation, batch->packets, &ran,
+					&out->reason);
+		out->counter_id = simulation_counter_id(simulation);
+		out->cut = simulation_is_cut(simulation);
+	}
+	for (size_t n = 0; !rc && ran && n < batch->count; n++)
 		rc = result_note(run, n, results);
-	run->batch.count = run->batch.bytes = 0;
+	batch->count = batch->bytes = 0;
 	return rc;
 }
 
@@ -324,56 +320,45 @@ static struct json_object *json_sums(const struct run *run, const struct instanc
 	return NULL;
 }
 
-static int print_sums(const struct run *run, const struct instance_stats *stats)
+static int results_print(const struct run *run)
 {
-	const struct side *side = &run->sides[0];
-	uint64_t packets = packets_run(run);
-	struct json_object *object;
-	char count[NUMBER_TEXT_MAX];
-
-	if (output_json) {
-		object = json_sums(run, stats);
-		if (object)
-			json_print(object);
-		return object ? 0 : -1;
-	}
-	number_print(count, packets);
-	printf("%s packet%s\n", count, packets == 1 ? "" : "s");
-	simulate_local_print(&side->local);
-	stats_print_sums(simulation_instance(side->simulation), stats);
-	return run->side_count > 1 ? simulate_against_print(&run->record) : 0;
-}
-
-static int report_save(const struct run *run, const struct instance_stats *stats)
-{
+	const struct simulate_local *local = &run->sides[0].local;
+	const struct simulation *simulation = run->sides[0].simulation;
 	const struct page page = {
 		.record = &run->record,
 		.capture = run->capture.name,
-		.not_run = simulate_local_not_run(&run->sides[0].local),
+		.not_run = simulate_local_not_run(local),
 		.jumps = run->epoch.jumps,
 	};
-	struct json_object *document = json_sums(run, stats);
-
-	if (!document)
-		return -1;
-	json_put(document, "report", page_json(&page));
-	return page_save(PAGE_SIMULATION, document, run->report);
-}
-
-static int results_print(const struct run *run)
-{
+	uint64_t packets = packets_run(run);
+	struct json_object *document = NULL;
 	struct instance_stats stats;
+	char count[NUMBER_TEXT_MAX];
 	int rc;
 
 	if (run->verdicts && !run->report)
 		return 0;
-	rc = simulation_stats_read(run->sides[0].simulation, &stats);
+	rc = simulation_stats_read(simulation, &stats);
 	if (rc)
 		return rc;
-	if (!run->verdicts)
-		rc = print_sums(run, &stats);
-	if (!rc && run->report)
-		rc = report_save(run, &stats);
+	if (run->report || output_json) {
+		document = json_sums(run, &stats);
+		rc = document ? 0 : -1;
+	}
+	if (!rc && !run->verdicts && output_json) {
+		json_print(json_object_get(document));
+	} else if (!rc && !run->verdicts) {
+		number_print(count, packets);
+		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
+		simulate_local_print(local);
+		stats_print_sums(simulation_instance(simulation), &stats);
+		rc = run->side_count > 1 ? simulate_against_print(&run->record) : 0;
+	}
+	if (!rc && run->report) {
+		json_put(document, "report", page_json(&page));
+		rc = page_save(PAGE_SIMULATION, json_object_get(document), run->report);
+	}
+	json_object_put(document);
 	instance_stats_clear(&stats);
 	return rc;
 }
@@ -432,20 +417,6 @@ static int side_open(const struct command *command, const char *policy, struct r
 	return rc;
 }
 
-static void run_close(struct run *run)
-{
-	record_clear(&run->record);
-	free(run->batch.data);
-	for (int i = 0; i < run->side_count; i++) {
-		struct side *side = &run->sides[i];
-
-		simulation_close(side->simulation);
-		policy_clear(&side->policy);
-		policy_file_clear(&side->file);
-		simulate_local_close(&side->local);
-	}
-}
-
 static bool is_stdin(const char *word)
 {
 	return word && !strcmp(word, "-");
@@ -486,6 +457,13 @@ int cmd_simulate(const struct command *command)
 		rc = file_save_check(run.report);
 	if (!rc)
 		rc = simulate(&run, command->words[1]);
-	run_close(&run);
+	record_clear(&run.record);
+	free(run.batch.data);
+	for (int i = 0; i < run.side_count; i++) {
+		simulation_close(run.sides[i].simulation);
+		policy_clear(&run.sides[i].policy);
+		policy_file_clear(&run.sides[i].file);
+		simulate_local_close(&run.sides[i].local);
+	}
 	return rc;
 }

@@ -51,12 +51,6 @@ void simulate_local_close(struct simulate_local *local)
 
 /* ---- packets */
 
-static void amount_count(struct rl_amount *sum, const struct captured *packet)
-{
-	sum->packets++;
-	sum->bytes += packet->bytes;
-}
-
 int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
 		       const struct captured *captured, bool *ran, enum rl_reason *reason)
 {
@@ -69,7 +63,8 @@ int simulate_local_run(struct simulate_local *local, struct simulation *simulati
 	way = local_way_of(&local->addresses, captured, &packet);
 	*ran = way == LOCAL_ARRIVES;
 	if (!*ran)
-		amount_count(way == LOCAL_SENT ? &local->sent : &local->elsewhere, captured);
+		amount_add(way == LOCAL_SENT ? &local->sent : &local->elsewhere,
+			   &(struct rl_amount){.packets = 1, .bytes = captured->bytes});
 	if (way == LOCAL_SENT)
 		return local_stack_sent(local->stack, &packet) ? fail("out of memory") : 0;
 	if (way == LOCAL_ELSEWHERE)

@@ -6,7 +6,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/output/output.h"
 #include "cli/progress.h"
 #include "cli/simulate/simulate.h"
 #include "cli/suggest/suggest.h"
@@ -37,20 +36,17 @@ struct reading {
 
 /* ---- time */
 
-/* Whole seconds (modulo 2^64) by which this time is moved so that it is not before `from_ns`. */
-static uint64_t shift_of(uint64_t time_ns, uint64_t from_ns)
-{
-	uint64_t shift = (from_ns / NS_PER_SECOND - time_ns / NS_PER_SECOND) * NS_PER_SECOND;
-
-	return shift + (time_ns % NS_PER_SECOND < from_ns % NS_PER_SECOND ? NS_PER_SECOND : 0);
-}
-
+/* Moves the time by whole seconds (modulo 2^64) so that it is not before the end so far. */
 static int stretch_add(struct reading *reading, uint64_t time_ns)
 {
 	struct suggest *s = reading->suggest;
-	uint64_t shift = s->stretch_count ? shift_of(time_ns, reading->end_ns) : 0;
+	uint64_t end_ns = reading->end_ns, shift = 0;
 	struct stretch *list;
 
+	if (s->stretch_count)
+		shift = (end_ns / NS_PER_SECOND - time_ns / NS_PER_SECOND +
+			 (time_ns % NS_PER_SECOND < end_ns % NS_PER_SECOND)) *
+			NS_PER_SECOND;
 	list = reallocarray(s->stretches, s->stretch_count + 1, sizeof(*list));
 	if (!list)
 		return fail("out of memory");
@@ -189,27 +185,6 @@ static int by_time(const void *a, const void *b)
 	return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
 }
 
-static int files_learn(struct reading *reading)
-{
-	const struct command *command = reading->suggest->command;
-	size_t count = 1 + (size_t)command->word_count;
-	struct file *files = calloc(count, sizeof(*files));
-	int ret = 0;
-
-	if (!files)
-		return fail("out of memory");
-	for (size_t i = 0; i < count && !ret; i++) {
-		files[i].path = i ? command->words[i - 1] : command->arguments[OPTION_CAPTURE];
-		ret = file_peek(&files[i]);
-	}
-	if (!ret)
-		qsort(files, count, sizeof(*files), by_time);
-	for (size_t i = 0; i < count && !ret; i++)
-		ret = capture_learn(reading, files[i].path);
-	free(files);
-	return ret;
-}
-
 static int span_check(const struct suggest *s)
 {
 	char all[NUMBER_TEXT_MAX];
@@ -233,9 +208,20 @@ static int span_check(const struct suggest *s)
 int suggest_from_captures(struct suggest *s)
 {
 	struct reading reading = {.suggest = s};
-	int ret = simulate_local_open(s->command, &reading.local);
+	size_t count = 1 + (size_t)s->command->word_count;
+	struct file *files = calloc(count, sizeof(*files));
+	int ret = files ? simulate_local_open(s->command, &reading.local) : fail("out of memory");
 
-	ret = ret ? ret : files_learn(&reading);
+	for (size_t i = 0; i < count && !ret; i++) {
+		files[i].path =
+			i ? s->command->words[i - 1] : s->command->arguments[OPTION_CAPTURE];
+		ret = file_peek(&files[i]);
+	}
+	if (!ret)
+		qsort(files, count, sizeof(*files), by_time);
+	for (size_t i = 0; i < count && !ret; i++)
+		ret = capture_learn(&reading, files[i].path);
+	free(files);
 	s->watched_ns = reading.last_ns - reading.first_ns;
 	ret = ret ? ret : span_check(s);
 	simulate_local_close(&reading.local);

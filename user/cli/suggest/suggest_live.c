@@ -32,39 +32,29 @@ struct live {
 	int failed;
 };
 
-/* The sample as a frame with an Ethernet header. */
-static void sample_frame(const struct live *live, const struct rl_sample *sample,
-			 uint8_t frame[ETH_HLEN + RL_FRAME_KEPT], struct captured *out)
-{
-	uint32_t head = live->instance.info.raw_ip ? ETH_HLEN : 0;
-	bool ipv4 = sample->kept && sample->frame[0] >> 4 == IPV4_VERSION;
-	uint32_t packets = sample->packets ? sample->packets : 1;
-
-	memset(frame, 0, ETH_HLEN);
-	frame[12] = ipv4 ? ETH_P_IP >> 8 : ETH_P_IPV6 >> 8;
-	frame[13] = ipv4 ? ETH_P_IP & 0xff : ETH_P_IPV6 & 0xff;
-	memcpy(frame + head, sample->frame, sample->kept);
-	*out = (struct captured){
-		.time_ns = watch_realtime(live->watch, sample->time_ns),
-		.data = frame,
-		.size = head + sample->kept,
-		.bytes = head + sample->bytes / packets,
-	};
-	out->bytes = out->bytes > out->size ? out->bytes : out->size;
-}
-
 static int on_sample(void *arg, const struct sampled *sampled)
 {
 	const struct rl_sample *sample = &sampled->packet;
-	uint8_t bytes[ETH_HLEN + RL_FRAME_KEPT];
+	uint8_t bytes[ETH_HLEN + RL_FRAME_KEPT] = {0};
 	struct live *live = arg;
+	uint32_t head = live->instance.info.raw_ip ? ETH_HLEN : 0;
+	bool ipv4 = sample->kept && sample->frame[0] >> 4 == IPV4_VERSION;
+	uint32_t packets = sample->packets ? sample->packets : 1;
+	struct captured frame = {
+		.time_ns = watch_realtime(live->watch, sample->time_ns),
+		.data = bytes,
+		.size = head + sample->kept,
+		.bytes = head + sample->bytes / packets,
+	};
 	struct local_packet local;
-	struct captured frame;
-	uint64_t packets = sampled->stands_for * (sample->packets ? sample->packets : 1);
 
-	sample_frame(live, sample, bytes, &frame);
+	/* With an Ethernet header. */
+	bytes[12] = ipv4 ? ETH_P_IP >> 8 : ETH_P_IPV6 >> 8;
+	bytes[13] = ipv4 ? ETH_P_IP & 0xff : ETH_P_IPV6 & 0xff;
+	memcpy(bytes + head, sample->frame, sample->kept);
+	frame.bytes = frame.bytes > frame.size ? frame.bytes : frame.size;
 	local_packet_parse(&frame, &local);
-	live->failed = suggest_learn(live->suggest, &frame, &local, packets);
+	live->failed = suggest_learn(live->suggest, &frame, &local, sampled->stands_for * packets);
 	return live->failed;
 }
 

@@ -6,7 +6,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/output/output.h"
 #include "cli/suggest/suggest.h"
 
 /* The number, with commas; several may be used in one call. */
@@ -126,17 +125,6 @@ static void few_print(const struct suggest *s)
 
 /* ---- each limit */
 
-static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
-{
-	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
-		printf("%s in %" PRIu32 " s: %s, %s, %s", w ? ";" : "", suggest_seconds[w],
-		       shown(peaks[w].median), shown(peaks[w].most99), shown(peaks[w].highest));
-		if (peaks[w].error)
-			printf(" +- %s", shown(peaks[w].error));
-	}
-	putchar('\n');
-}
-
 static void left_out_print(const struct suggest *s, const struct suggest_left_out *out)
 {
 	char from[NUMBER_TEXT_MAX], to[NUMBER_TEXT_MAX], address[PREFIX_TEXT_MAX];
@@ -162,12 +150,17 @@ static void limit_print(const struct suggest *s, const struct suggest_class *cla
 	const struct suggest_peaks *peaks = sum ? class->sum : class->source;
 	char line[SUGGEST_RULE_MAX];
 
-	if (class->packets) {
+	if (class->packets)
 		printf("# %s, packets (median, 99 %%, highest)",
 		       sum ? "all sources together" : "each source");
-		peaks_print(peaks);
+	for (int w = 0; class->packets && w < SUGGEST_WINDOWS; w++) {
+		printf("%s in %" PRIu32 " s: %s, %s, %s", w ? ";" : "", suggest_seconds[w],
+		       shown(peaks[w].median), shown(peaks[w].most99), shown(peaks[w].highest));
+		if (peaks[w].error)
+			printf(" +- %s", shown(peaks[w].error));
 	}
-	printf("#   chosen: %s", limit->least ? "the least that is suggested" : "");
+	printf("%s#   chosen: %s", class->packets ? "\n" : "",
+	       limit->least ? "the least that is suggested" : "");
 	if (!limit->least) {
 		factor_print(s->headroom);
 		printf(" times %s in 10 s; burst: ", shown(peaks[SUGGEST_10S].highest));

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,40 +178,31 @@ static int watch_packets(struct monitor *m)
 
 #define SUMS_MAX (2 * NUMBER_TEXT_MAX + sizeof(" dropped and  passed"))
 
-/* "N dropped", "N passed" or both: what was asked for. */
-static void sums_print(char out[SUMS_MAX], const struct monitor *m,
-		       const struct watch_figures *figures)
-{
-	char number[NUMBER_TEXT_MAX];
-	bool asked[2] = {false, false}; /* dropped, passed */
-	int used = 0;
-
-	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (m->options.reasons >> i & 1)
-			asked[reason_rows[i].passes] = true;
-	out[0] = '\0';
-	for (int passes = 0; passes < 2; passes++) {
-		if (!asked[passes])
-			continue;
-		number_print(number, figures->packets[passes]);
-		used += snprintf(out + used, SUMS_MAX - used, "%s%s %s", used ? " and " : "",
-				 number, passes ? "passed" : "dropped");
-	}
-}
-
 static void summary(const struct monitor *m)
 {
-	char shown[NUMBER_TEXT_MAX], sums[SUMS_MAX];
+	char shown[NUMBER_TEXT_MAX], sums[SUMS_MAX] = "", number[NUMBER_TEXT_MAX];
 	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
 	uint64_t tenths = (clock_ns(CLOCK_MONOTONIC) - m->begun_ns) / (NS_PER_SECOND / 10);
+	bool asked[2] = {false, false}; /* dropped, passed */
 	struct watch_figures figures;
 	uint64_t all;
+	int used = 0;
 
 	if (watch_figures(m->watch, &figures))
 		return;
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (m->options.reasons >> i & 1)
+			asked[reason_rows[i].passes] = true;
+	/* "N dropped", "N passed" or both: as it was asked for. */
+	for (int passes = 0; passes < 2; passes++) {
+		if (!asked[passes])
+			continue;
+		number_print(number, figures.packets[passes]);
+		used += snprintf(sums + used, SUMS_MAX - used, "%s%s %s", used ? " and " : "",
+				 number, passes ? "passed" : "dropped");
+	}
 	all = figures.packets[0] + figures.packets[1];
 	number_print(shown, m->shown);
-	sums_print(sums, m, &figures);
 	number_print(lost, figures.lost);
 	number_print(skipped, all - m->shown - figures.lost);
 	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s; "

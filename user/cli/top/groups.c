@@ -32,10 +32,11 @@ void group_add(struct top_group *group, const struct talker *talker, enum talker
 	group->rare.twice += own.packets.samples == 2;
 }
 
-static struct rollup prefix_find(const struct talkers *talkers, const struct top_filter *filter,
-				 enum talker_verdict verdict, const struct talk *all)
+struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
+			      enum talker_verdict verdict, const struct talk *all)
 {
 	struct rollup_item *items = calloc(talkers_count(talkers) + 1, sizeof(*items));
+	struct top_group group = {0};
 	struct rollup found;
 	size_t count = 0;
 
@@ -52,24 +53,13 @@ static struct rollup prefix_find(const struct talkers *talkers, const struct top
 	}
 	found = rollup_make(items, count);
 	free(items);
-	return found;
-}
-
-struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
-			      enum talker_verdict verdict, const struct talk *all)
-{
-	struct rollup found = prefix_find(talkers, filter, verdict, all);
-	bool ipv4 = prefix_is_ipv4(found.addr, found.len);
-	struct top_group group = {.len = found.len};
-
-	if (found.len < (ipv4 ? LEN4_LEAST : LEN6_LEAST))
-		return (struct top_group){0};
+	if (found.len < (prefix_is_ipv4(found.addr, found.len) ? LEN4_LEAST : LEN6_LEAST))
+		return group;
+	group.len = found.len;
 	memcpy(group.addr, found.addr, sizeof(group.addr));
 	for (const struct talker *at = talkers->list; at; at = at->hh.next)
 		if (prefix_contains(found.addr, found.len, at->addr) &&
 		    filter_selects(filter, at->addr))
 			group_add(&group, at, verdict);
-	if (group.rare.sources < SOURCES_LEAST)
-		return (struct top_group){0};
-	return group;
+	return group.rare.sources < SOURCES_LEAST ? (struct top_group){0} : group;
 }

@@ -35,18 +35,6 @@ uint64_t sparkline_print(const struct top *top, size_t width, const char *const 
 	return most;
 }
 
-static void totals_print(const struct top *top, struct screen_line *out)
-{
-	char packets[NUMBER_TEXT_MAX], bits[NUMBER_TEXT_MAX];
-
-	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		number_print(packets, top->rate[v].packets);
-		si_print(bits, top->rate[v].bits);
-		line_add(out, LINE_STAYS, "%s%s %s packets/s", v ? ", " : "", verdicts[v], packets);
-		line_add(out, 1, " %s bit/s", bits);
-	}
-}
-
 /* The origin of the rows. */
 static void sampled_print(const struct top *top, struct screen_line *out)
 {
@@ -157,12 +145,16 @@ static void prefix_add(const struct top *top, enum talker_verdict verdict, struc
 
 bool top_line_print(const struct top *top, enum top_line which, struct screen_line *out)
 {
-	char alarms[TOP_TEXT_MAX] = "";
+	char packets[NUMBER_TEXT_MAX], bits[NUMBER_TEXT_MAX], alarms[TOP_TEXT_MAX] = "";
 
 	*out = (struct screen_line){0};
-	if (which == TOP_LINE_TOTALS)
-		totals_print(top, out);
-	else if (which == TOP_LINE_SAMPLED)
+	for (int v = 0; which == TOP_LINE_TOTALS && v < TALKER_VERDICTS; v++) {
+		number_print(packets, top->rate[v].packets);
+		si_print(bits, top->rate[v].bits);
+		line_add(out, LINE_STAYS, "%s%s %s packets/s", v ? ", " : "", verdicts[v], packets);
+		line_add(out, 1, " %s bit/s", bits);
+	}
+	if (which == TOP_LINE_SAMPLED)
 		sampled_print(top, out);
 	else if (which == TOP_LINE_ALARMS &&
 		 alarms_on_print(alarms, sizeof(alarms), &top->alarms, &top->alarms_at))

@@ -265,10 +265,7 @@ static void key_command(struct screen *s, int key)
 	case 'q':
 		s->ends = true;
 		return;
-	case '1':
-	case '2':
-	case '3':
-	case '4':
+	case '1' ... '4':
 		view_show(s, (enum top_by)(key - '1'));
 		return;
 	case '\t':

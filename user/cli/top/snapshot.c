@@ -68,25 +68,6 @@ static struct json_object *json_rate(const struct top_rate *rate)
 	return object;
 }
 
-static struct json_object *json_estimate(const struct top_rate *rate, const struct top_rate *error)
-{
-	struct json_object *object = json_rate(rate);
-
-	json_put_number(object, "packets_per_second_error", error->packets);
-	json_put_number(object, "bits_per_second_error", error->bits);
-	return object;
-}
-
-/* The counts of a rule, and its rates. */
-static struct json_object *json_exact(const struct rl_amount *count, const struct top_rate *rate)
-{
-	struct json_object *object = json_rate(rate);
-
-	json_put_number(object, "packets", count->packets);
-	json_put_number(object, "bytes", count->bytes);
-	return object;
-}
-
 /* The number of the addresses, and what it is between. */
 static void json_put_about(struct json_object *object, const char *names, const char *which,
 			   uint64_t number)
@@ -158,8 +139,11 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 		json_put_rule(object, top, row);
 	}
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		verdict = rules ? json_exact(&row->count[v], &row->rate[v])
-				: json_estimate(&row->rate[v], &row->error[v]);
+		verdict = json_rate(&row->rate[v]);
+		json_put_number(verdict, rules ? "packets" : "packets_per_second_error",
+				rules ? row->count[v].packets : row->error[v].packets);
+		json_put_number(verdict, rules ? "bytes" : "bits_per_second_error",
+				rules ? row->count[v].bytes : row->error[v].bits);
 		json_put(object, v == TALKER_DROPPED ? "dropped" : "passed", verdict);
 	}
 	if (rules)

@@ -5,16 +5,12 @@
 
 #include "cli/top/top.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "kernel/instance/instance.h"
@@ -152,14 +148,14 @@ int top_finish(struct top *top)
 
 /* ---- rows */
 
-static uint64_t share(uint64_t part, uint64_t whole, uint64_t of)
+static uint64_t share_of(uint64_t part, uint64_t whole, uint64_t of)
 {
 	return whole ? (uint64_t)((unsigned __int128)of * part / whole) : 0;
 }
 
 static uint64_t per_second(uint64_t n, uint64_t ns)
 {
-	return share(n, ns, NS_PER_SECOND);
+	return share_of(n, ns, NS_PER_SECOND);
 }
 
 /* The part of the exact rate that the samples are of all samples. */
@@ -167,19 +163,8 @@ static struct top_rate rate_of(const struct top_rate *exact, const struct talk *
 			       const struct talk *all)
 {
 	return (struct top_rate){
-		.packets = share(part->packets.sum, all->packets.sum, exact->packets),
-		.bits = share(part->bytes.sum, all->bytes.sum, exact->bits),
-	};
-}
-
-static struct top_rate error_of(const struct top_rate *exact, const struct talk *part,
-				const struct talk *all)
-{
-	return (struct top_rate){
-		.packets = share(estimate_error(&part->packets, &all->packets), all->packets.sum,
-				 exact->packets),
-		.bits = share(estimate_error(&part->bytes, &all->bytes), all->bytes.sum,
-			      exact->bits),
+		.packets = share_of(part->packets.sum, all->packets.sum, exact->packets),
+		.bits = share_of(part->bytes.sum, all->bytes.sum, exact->bits),
 	};
 }
 
@@ -201,7 +186,12 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		struct talk own = talker_sum(talker, v), all = talkers_sum(talkers_shown(top), v);
 
 		out->rate[v] = rate_of(&top->rate[v], &own, &all);
-		out->error[v] = error_of(&top->rate[v], &own, &all);
+		out->error[v] = (struct top_rate){
+			.packets = share_of(estimate_error(&own.packets, &all.packets),
+					    all.packets.sum, top->rate[v].packets),
+			.bits = share_of(estimate_error(&own.bytes, &all.bytes), all.bytes.sum,
+					 top->rate[v].bits),
+		};
 	}
 	out->rule = rule_counted(&top->book.policy, talker->last.counter_id);
 	if (top->by == TOP_BY_PATTERN) {
