@@ -122,12 +122,12 @@ static const struct alarm_now *alarm_find(const struct alarms_now *alarms, const
 	return NULL;
 }
 
-/* Those that were on and are not in the policy any more. */
-static void gone_tell(const struct alarms_now *before, const struct alarms_now *now,
-		      alarm_change_fn tell, void *arg)
+void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
+			alarm_change_fn tell, void *arg)
 {
-	for (uint32_t i = 0; i < before->count; i++) {
-		struct alarm_now off = before->alarm[i];
+	/* Those that were on and are not in the policy any more. */
+	for (uint32_t i = 0; changes->read && i < changes->before.count; i++) {
+		struct alarm_now off = changes->before.alarm[i];
 
 		if (!off.on || alarm_find(now, off.name))
 			continue;
@@ -136,13 +136,6 @@ static void gone_tell(const struct alarms_now *before, const struct alarms_now *
 		off.rate = 0;
 		tell(&off, arg);
 	}
-}
-
-void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
-			alarm_change_fn tell, void *arg)
-{
-	if (changes->read)
-		gone_tell(&changes->before, now, tell, arg);
 	for (uint32_t i = 0; changes->read && i < now->count; i++) {
 		const struct alarm_now *alarm = &now->alarm[i];
 		const struct alarm_now *before = alarm_find(&changes->before, alarm->name);

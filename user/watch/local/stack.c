@@ -214,36 +214,32 @@ struct local_proof local_stack_proof(const struct local_stack *stack, const stru
 				    : local_udp_proof(&c->udp, p->time_ns);
 }
 
-/* A peer may begin a conversation of UDP, but none of TCP. */
-static int datagram_arrived(struct local_stack *stack, struct conversation *c,
-			    const struct key *key, uint64_t now_ns, bool passed)
-{
-	struct key port = key_of_port(key);
-	const struct conversation *sent = conversation_find(stack, &port);
-	bool is_bound = sent && now_ns < sent->udp.ours_ns + BOUND_NS, is_new = !c;
-
-	if (is_new)
-		c = conversation_new(key);
-	if (!c)
-		return -ENOMEM;
-	local_udp_arrived(&c->udp, now_ns, is_bound, passed);
-	return is_new ? conversation_put(stack, c, THEIRS, now_ns)
-		      : conversation_move(stack, c, side_of(c), now_ns);
-}
-
 int local_stack_arrived(struct local_stack *stack, const struct local_packet *p, bool passed)
 {
+	const struct conversation *sent;
+	uint64_t now_ns = p->time_ns;
 	struct conversation *c;
-	struct key key;
+	struct key key, port;
+	bool is_new;
 
 	if (p->kind != LOCAL_TCP && p->kind != LOCAL_UDP)
 		return 0;
 	key = key_of(p, true);
 	c = conversation_find(stack, &key);
-	if (p->kind == LOCAL_UDP)
-		return datagram_arrived(stack, c, &key, p->time_ns, passed);
+	if (p->kind == LOCAL_TCP) {
+		if (c)
+			local_tcp_arrived(&c->tcp, p, passed);
+		return c && passed ? conversation_move(stack, c, side_of(c), now_ns) : 0;
+	}
+	/* A peer may begin a conversation of UDP, but none of TCP. */
+	port = key_of_port(&key);
+	sent = conversation_find(stack, &port);
+	is_new = !c;
+	if (is_new)
+		c = conversation_new(&key);
 	if (!c)
-		return 0;
-	local_tcp_arrived(&c->tcp, p, passed);
-	return passed ? conversation_move(stack, c, side_of(c), p->time_ns) : 0;
+		return -ENOMEM;
+	local_udp_arrived(&c->udp, now_ns, sent && now_ns < sent->udp.ours_ns + BOUND_NS, passed);
+	return is_new ? conversation_put(stack, c, THEIRS, now_ns)
+		      : conversation_move(stack, c, side_of(c), now_ns);
 }

@@ -206,29 +206,25 @@ static void sources_leave_out(struct suggest_input *input, struct suggest_left_o
 
 /* ---- the limits */
 
-/* Two standard deviations of a part of samples of this mean weight. */
-static uint64_t error_of(uint64_t packets, double weight)
-{
-	const struct estimate part = {.sum = packets, .spread = (double)packets * (weight - 1)};
-	const struct estimate all = {.sum = 1, .spread = weight - 1};
-
-	return weight <= 1 ? 0 : estimate_error(&part, &all);
-}
-
 /* By the values in the scratch space, before which there are `low` that are taken as 1. */
 static struct suggest_peaks peaks_of(struct suggest_input *input, size_t count, uint64_t low)
 {
 	uint64_t *values = input->values;
-	uint64_t highest;
+	double spread = input->weight - 1; /* of a sample, at two standard deviations */
+	struct suggest_peaks peaks;
 
 	values_sort(values, count);
-	highest = values_quantile(values, count, low, 1000);
-	return (struct suggest_peaks){
+	peaks = (struct suggest_peaks){
 		.median = values_quantile(values, count, low, 500),
 		.most99 = values_quantile(values, count, low, 990),
-		.highest = highest,
-		.error = error_of(highest, input->weight),
+		.highest = values_quantile(values, count, low, 1000),
 	};
+	if (spread > 0)
+		peaks.error =
+			estimate_error(&(struct estimate){.sum = peaks.highest,
+							  .spread = (double)peaks.highest * spread},
+				       &(struct estimate){.sum = 1, .spread = spread});
+	return peaks;
 }
 
 static void peaks_make(struct suggest_input *input, struct suggest_class *out)

@@ -111,41 +111,32 @@ size_t cells_merge(struct seen_cell *cells, size_t count)
 
 /* ---- forgetting */
 
-/* One bit of the hash for each halving. */
-static bool source_is_kept(const struct seen *seen, uint64_t source)
-{
-	uint64_t hash = source * 0x9e3779b97f4a7c15;
-
-	return !(hash >> 48 & ((1u << seen->halvings) - 1));
-}
-
-static void run_forget(struct seen *seen, struct seen_cell *cells, size_t run)
-{
-	struct seen_service *service = seen_service_of(seen, cells->kind, cells->number);
-
-	service->forgotten++;
-	seen->forgotten++;
-	for (size_t i = 0; i < run; i++) {
-		cells[i].source = 0;
-		cells[i].ipv4 = false;
-		cells[i].is_sum = true;
-		if (service->packets < seen->packets / PORTS_PART)
-			cells[i].number = 0;
-	}
-}
-
-/* light: also those with few packets, of long ago. */
+/* light: also those with few packets, of long ago. A source is kept by the bits of its hash, one
+ * for each halving. */
 static void sources_forget(struct seen *seen, bool light)
 {
 	struct seen_cell *cells = seen->cells;
 	size_t run;
 
 	for (size_t i = 0; i < seen->cell_count && !cells[i].is_sum; i += run) {
+		struct seen_service *service =
+			seen_service_of(seen, cells[i].kind, cells[i].number);
+		uint64_t hash = cells[i].source * 0x9e3779b97f4a7c15;
+		bool few = cells[i].packets <= FEW_PACKETS &&
+			   seen->last > cells[i].second + FORGET_AFTER;
+
 		run = cells_run(cells + i, seen->cell_count - i);
-		if ((light && run == 1 && cells[i].packets <= FEW_PACKETS &&
-		     seen->last > cells[i].second + FORGET_AFTER) ||
-		    !source_is_kept(seen, cells[i].source))
-			run_forget(seen, cells + i, run);
+		if (!(light && run == 1 && few) && !(hash >> 48 & ((1u << seen->halvings) - 1)))
+			continue;
+		service->forgotten++;
+		seen->forgotten++;
+		for (size_t n = i; n < i + run; n++) {
+			cells[n].source = 0;
+			cells[n].ipv4 = false;
+			cells[n].is_sum = true;
+			if (service->packets < seen->packets / PORTS_PART)
+				cells[n].number = 0;
+		}
 	}
 	seen->cell_count = cells_merge(cells, seen->cell_count);
 }

@@ -25,23 +25,6 @@ struct maker {
 
 /* ---- the services with limits of their own */
 
-static void busy_count(struct maker *maker)
-{
-	const struct seen *seen = maker->seen;
-	size_t run;
-
-	for (size_t i = 0; i < seen->cell_count; i += run) {
-		const struct seen_cell *cells = &seen->cells[i];
-		uint64_t packets = 0;
-
-		run = cells_run(cells, seen->cell_count - i);
-		for (size_t at = 0; at < run; at++)
-			packets += cells[at].packets;
-		if (cells->kind == SEEN_UDP && packets >= BUSY_PACKETS)
-			maker->busy[cells->number]++;
-	}
-}
-
 /* Does the machine serve there, or is it answered there? */
 static bool is_served(const struct maker *maker, const struct suggest_few *candidate)
 {
@@ -227,7 +210,16 @@ int suggest_make(struct seen *seen, const struct suggest_options *options, struc
 	maker.busy = calloc(SEEN_PORTS, sizeof(*maker.busy));
 	maker.candidates = calloc(SERVICES_MAX, sizeof(*maker.candidates));
 	if (input->cells && input->sums && input->values && maker.busy && maker.candidates) {
-		busy_count(&maker);
+		for (size_t i = 0, run; i < seen->cell_count; i += run) {
+			const struct seen_cell *cells = &seen->cells[i];
+			uint64_t packets = 0;
+
+			run = cells_run(cells, seen->cell_count - i);
+			for (size_t at = 0; at < run; at++)
+				packets += cells[at].packets;
+			if (cells->kind == SEEN_UDP && packets >= BUSY_PACKETS)
+				maker.busy[cells->number]++;
+		}
 		services_choose(&maker);
 		classes_judge(&maker);
 		ret = 0;

@@ -70,16 +70,6 @@ static void timeline_widen(struct timeline *timeline)
 	timeline->step++;
 }
 
-static void timeline_shift(struct timeline *timeline, size_t by)
-{
-	for (struct series *series = timeline->all; series; series = series->next) {
-		memmove(series->at + by, series->at, timeline->count * sizeof(series->at[0]));
-		memset(series->at, 0, by * sizeof(series->at[0]));
-	}
-	timeline->first -= by;
-	timeline->count += by;
-}
-
 size_t timeline_bin(struct timeline *timeline, uint64_t time_ns)
 {
 	for (;;) {
@@ -96,8 +86,14 @@ size_t timeline_bin(struct timeline *timeline, uint64_t time_ns)
 			timeline_widen(timeline);
 			continue;
 		}
-		if (first < timeline->first)
-			timeline_shift(timeline, timeline->first - first);
+		for (struct series *of = timeline->all; of && first < timeline->first;
+		     of = of->next) {
+			size_t by = timeline->first - first;
+
+			memmove(of->at + by, of->at, timeline->count * sizeof(of->at[0]));
+			memset(of->at, 0, by * sizeof(of->at[0]));
+		}
+		timeline->first = first;
 		timeline->count = last - first + 1;
 		return number - first;
 	}
