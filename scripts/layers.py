@@ -31,13 +31,14 @@ def objects():
 def calls(files):
     """For each file the files whose functions or variables it uses; and what else it uses."""
     home, wanted = {}, collections.defaultdict(set)
-    for name, path in files.items():
-        for line in subprocess.check_output(["nm", path], text=True).splitlines():
-            *_, kind, symbol = line.split()
-            if kind in DEFINED:
-                home[symbol] = name
-            elif kind == "U":
-                wanted[name].add(symbol)
+    names = {str(path): name for name, path in files.items()}
+    for line in subprocess.check_output(["nm", "-A", *names], text=True).splitlines():
+        path, symbols = line.split(":", 1)
+        *_, kind, symbol = symbols.split()
+        if kind in DEFINED:
+            home[symbol] = names[path]
+        elif kind == "U":
+            wanted[names[path]].add(symbol)
     uses = {name: {home[s] for s in wanted[name] if s in home} | includes(name, files) for name in files}
     uses = {name: uses[name] - {name} for name in files}
     return uses, {name: wanted[name] - home.keys() for name in files}
