@@ -16,6 +16,7 @@ CPUS=$(nproc)
 CPU=$((CPUS > 1)) # where a single flood runs; 0 is left to everything else
 QUEUES=$((CPUS > 1 ? 2 : 1))
 RAW=$TMP/raw
+OUT=${OUT:-$TOP}
 
 declare -A HOME_OF=() # candidate: the namespace of its receiving end
 SENT=0 SECONDS_SENT=0 PPS=0
@@ -23,6 +24,19 @@ SENT=0 SECONDS_SENT=0 PPS=0
 die() {
 	echo "bench: $*" >&2
 	exit 1
+}
+
+# no_arguments "$@": of a bench that takes none, and whose first comment says how to use it.
+no_arguments() {
+	[[ ${1:-} != --help && ${1:-} != -h ]] || { sed -n '3,/^[^#]/s/^# //p' "$0" && exit 0; }
+	[[ $# -eq 0 ]] || { echo "$(basename "$0" .sh): no arguments, please" >&2 && exit 2; }
+	[[ $EUID -eq 0 ]] || die 'needs root'
+}
+
+# publish NAME ARG…: what was measured into NAME.json, and from there into the documents.
+publish() {
+	mkdir -p "$OUT/docs" && python3 "tests/bench/$1.py" "${@:2}" "$OUT/docs/$1.json" || exit 1
+	[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
 }
 
 say() { printf '%4d s  %s\n' "$SECONDS" "$*" >&2; }

@@ -11,7 +11,6 @@ source "$TOP/tests/bench/mechanisms.sh"
 source "$TOP/tests/bench/effects.sh"
 cd "$TOP" || exit 1
 
-OUT=${OUT:-$TOP}
 ONE='rule any limit 1/second burst 1'
 NEW='rule device new-source limit 10000/second burst 1000'
 ALL='rule device limit 10000/second burst 1000'

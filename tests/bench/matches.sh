@@ -8,14 +8,7 @@ ROUNDS=${ROUNDS:-45}
 source "$(dirname "$0")/bed.sh"
 source "$TOP/tests/bench/mechanisms.sh"
 cd "$TOP" || exit 1
-
-OUT=${OUT:-$TOP}
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'matches: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 # filters N: so many, of which the last one matches.
 filters() {
@@ -59,5 +52,4 @@ FRAME=--icmp measure icmp 'rule any allow' 'rule any icmp allow' 'rule any icmp 
 PASS='limit 100m/second burst 100m'
 measure keys "rule any $PASS" "rule any $PASS per dest" "rule any $PASS per dest+dport" "rule any $PASS per source+dport" \
 	"rule any $PASS per flow"
-python3 tests/bench/matches.py "$RAW" "$TMP/policies" "$OUT/docs/matches.json" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish matches "$RAW" "$TMP/policies"

@@ -13,7 +13,6 @@ source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
 source "$TOP/tests/bench/policy_texts.sh"
 
-OUT=${OUT:-$TOP}
 STRANGERS=$TOP/build/strangers
 SOCKETS=${SOCKETS:-100000} # of each kind
 LOCAL=10.77.0.2            # whose packets strangers makes

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""proof.py RAW JSON: what proof.sh measured, as a table and as docs/proof.json: nanoseconds a packet above a program
+"""proof.py RAW POLICY… JSON: what proof.sh measured, as a table and as docs/proof.json: nanoseconds a packet above a program
 that only drops, in the same round."""
 
 import subprocess
@@ -34,7 +34,7 @@ def rows_of(ns, policies):
 
 
 def main():
-    raw, out, *policies = sys.argv[1:]
+    raw, *policies, out = sys.argv[1:]
     policies = dict(p.split("=", 1) for p in policies)
     ns = read(raw)
     rows = list(rows_of(ns, policies))

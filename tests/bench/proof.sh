@@ -8,15 +8,9 @@ ROUNDS=${ROUNDS:-5}
 source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
 
-OUT=${OUT:-$TOP}
 LOCAL=10.77.0.2 # flood sends there, to port 9
 PEERS=10.0.0.0 STRANGERS=10.128.0.0
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'proof: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 # candidate: policy, protocol of its flood, whose addresses
 declare -A POLICY=() PROTO=() FROM=() OPTIONS=()
@@ -162,5 +156,4 @@ for name in "${!POLICY[@]}"; do
 	[[ ${FROM[$name]} == "$PEERS" ]] || who=strangers
 	policies+=("$name=${POLICY[$name]}${OPTIONS[$name]:+; attach ${OPTIONS[$name]}}|${PROTO[$name]} of $who")
 done
-python3 tests/bench/proof.py "$RAW" "$OUT/docs/proof.json" "${policies[@]}" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish proof "$RAW" "${policies[@]}"

@@ -8,14 +8,7 @@ ROUNDS=${ROUNDS:-45}
 source "$(dirname "$0")/bed.sh"
 source "$TOP/tests/bench/mechanisms.sh"
 cd "$TOP" || exit 1
-
-OUT=${OUT:-$TOP}
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'rules: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 # rules N: the packet goes to port 9. Each rule is a limit that admits all.
 rules() {
@@ -33,5 +26,4 @@ for n in 1 8 64 256 1024; do
 	limiter "rules-$n" "$(rules "$n")"
 done
 loops rules rules-1 rules-8 rules-64 rules-256 rules-1024
-python3 tests/bench/rules.py "$RAW" "$OUT/docs/rules.json" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish rules "$RAW"

@@ -10,14 +10,7 @@ FLOODS=${FLOODS:-9}
 source "$(dirname "$0")/bed.sh"
 source "$TOP/tests/bench/mechanisms.sh"
 cd "$TOP" || exit 1
-
-OUT=${OUT:-$TOP}
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,7s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'set_lookups: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 # members FAMILY N: those that a flood from N sources comes from, the one of the loops included: 10.0.0.1, 2001:db8::1.
 members() {
@@ -87,6 +80,4 @@ if [[ $FLOODS -gt 0 ]]; then
 	flooded 4
 	flooded 6
 fi
-mkdir -p "$OUT/docs"
-python3 tests/bench/set_lookups.py "$RAW" "$TMP/told" "$OUT/docs/set_lookups.json" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish set_lookups "$RAW" "$TMP/told"

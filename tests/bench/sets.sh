@@ -8,15 +8,9 @@ ROUNDS=${ROUNDS:-5}
 source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
 
-OUT=${OUT:-$TOP}
 MEMBERS=${MEMBERS:-1000000}
 SINGLE=20 # processes in a row
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'sets: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 # timed CANDIDATE CASE ROUND PARTS CMD…: seconds, divided by so many parts.
 timed() {
@@ -90,5 +84,4 @@ done
 { rl B set flush one -q && memory 4; } || die 'no memory of IPv4'
 { rl B set swap many "$TMP/ipv6" -q && rl B set swap many "$TMP/ipv6" -q && memory 6; } || die 'no memory of IPv6'
 
-python3 tests/bench/sets.py "$RAW" "$OUT/docs/sets.json" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish sets "$RAW"

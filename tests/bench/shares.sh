@@ -8,14 +8,7 @@
 ROUNDS=${ROUNDS:-5}
 source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
-
-OUT=${OUT:-$TOP}
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,7s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'shares: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 
 SOURCES=16777216
 POLICIES=('rule device limit 20000/second' 'rule device not established limit 20000/second' 'rule device limit 20000/second share')
@@ -54,5 +47,4 @@ memory=$(memory 2 shares) || die 'the map shares is not there'
 say 'simulations'
 build/share >"$TMP/packets" || [[ $? -eq 1 ]] || die 'share fails' # 1: some goals are missed
 build/share -b -r 12500000 >"$TMP/bytes" || [[ $? -eq 1 ]] || die 'share fails'
-python3 tests/bench/shares.py "$RAW" "$load" "$memory" "$TMP/packets" "$TMP/bytes" "$OUT/docs/shares.json" || exit 1
-[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
+publish shares "$RAW" "$load" "$memory" "$TMP/packets" "$TMP/bytes"
