@@ -42,7 +42,7 @@ struct policy_file;
 	X(BANS, "bans", 0, "N", "maximum number of bans; default 65536")                           \
 	X(LOG_DEPTH, "log-depth", 0, "N", "maximum N of a sliding-log; default 1024")              \
 	X(STATE, "state", 0, "sockets|conntrack",                                                  \
-	  "what tells who is established; default sockets")                                        \
+	  "source of proof for established; default sockets")                                      \
 	X(CHALLENGE_RATE, "challenge-rate", 0, "N", "answers a second at most; default 1000000")   \
 	X(FQ, "fq", 0, NULL, "install the qdisc fq at egress, for leaky-bucket")                   \
 	X(GROUP, "group", 0, "GROUP", "let this group read the instance")                          \

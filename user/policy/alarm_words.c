@@ -189,7 +189,7 @@ static int parse_phases(struct parser *p, struct phase phases[2])
 		rc = parse_phase(p, &phases[1]);
 	if (!rc && p->span.len)
 		return refuse(p, p->span,
-			      "follows the end of an alarm: remove it, and write matches behind "
+			      "follows the end of an alarm: remove it, and write matches after "
 			      "when");
 	return rc;
 }

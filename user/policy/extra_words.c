@@ -53,7 +53,7 @@ int parse_flags(struct parser *p, enum rl_field field)
 		return expected(p, FLAGS_EXAMPLES ", with /FLAGS for those that count: write for "
 						  "example syn/syn,ack");
 	if (!mask)
-		return refuse(p, p->span, "looks at no flag: write behind / which flags count");
+		return refuse(p, p->span, "looks at no flag: write after / which flags count");
 	if (set & ~mask)
 		return refuse(p, p->span,
 			      "wants flags that do not count: name each of them behind /, too");
@@ -170,7 +170,7 @@ static int payload_check(struct parser *p, int mask_len)
 {
 	if (mask_len != p->extra.payload_len)
 		return refuse(p, p->span,
-			      "has a mask of another length: write as many bytes behind / "
+			      "has a mask of another length: write as many bytes after / "
 			      "as in front of it");
 	for (int i = 0; i < mask_len; i++)
 		if (p->extra.payload[i] & ~p->extra.payload_mask[i])
@@ -200,9 +200,9 @@ int parse_payload(struct parser *p, enum rl_field field)
 			p->extra.payload);
 	mask_len = slash ? hex_parse(slash + 1, strlen(slash + 1), p->extra.payload_mask) : len;
 	if (len < 0 || mask_len < 0)
-		return expected(
-			p, "1 to 16 bytes: write pairs of hexadecimal digits such as "
-			   "ffffffff54, with a mask of as many behind / if not all bits count");
+		return expected(p,
+				"1 to 16 bytes: write pairs of hexadecimal digits such as "
+				"ffffffff54, with a mask of as many after / if not all bits count");
 	if (!slash)
 		memset(p->extra.payload_mask, 0xff, len);
 	p->extra.payload_at = offset;
@@ -268,7 +268,7 @@ static int protocols_check(struct parser *p)
 	    !protocol_has(match->proto, RL_HAS_PAYLOAD))
 		return refuse(
 			p, p->match_at[RL_FIELD_PAYLOAD],
-			"looks behind the header of tcp, udp, icmp or icmp6: write one of them");
+			"looks past the header of tcp, udp, icmp or icmp6: write one of them");
 	return 0;
 }
 

@@ -214,7 +214,7 @@ int filter_compile(const char *expression, struct filter_program *out, char erro
 	if (host_find(expression, name)) {
 		snprintf(error, FILTER_ERROR_MAX,
 			 "has the name '%.80s': write addresses and numbers; only ports and "
-			 "protocols have names, right behind port, portrange and proto",
+			 "protocols have names, right after port, portrange and proto",
 			 name);
 		return -EINVAL;
 	}

@@ -39,7 +39,7 @@
 	X(instances, "instances", "two instances on one device count the same packets twice")   \
 	X(shares, "shares", "rates are divided among the CPUs that were online at attach")      \
 	X(trial, "trial", "a trial is undone unless it is confirmed")                           \
-	X(state, "state", "sockets or connection tracking tell what is established")            \
+	X(state, "state", "sockets or connection tracking show what is established")            \
 	X(sets, "sets", "what a set has no room for, or an old file lacks, is not in force")    \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
 	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \

@@ -95,7 +95,7 @@ static void sockets_report(const struct lookup *lookup, const char *address,
 	if (!(lookup->instance.info.program_uses & RL_USE_PROOF))
 		return;
 	if (lookup->instance.info.proof == RL_PROOF_CONNTRACK && !document)
-		note("%s: connection tracking tells which packets of %s are established",
+		note("%s: connection tracking shows which packets of %s are established",
 		     lookup->instance.device, address);
 	if (lookup->instance.info.proof != RL_PROOF_SOCKETS ||
 	    peer_sockets_count(lookup->addr, &sockets))

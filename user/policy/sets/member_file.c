@@ -284,7 +284,7 @@ static const char *ipset_options(struct text *line, uint64_t *life_ns)
 			continue;
 		word = word_next(line);
 		if (!word.size || word.size >= sizeof(text))
-			return "has no number behind timeout";
+			return "has no number after timeout";
 		memcpy(text, word.at, word.size);
 		text[word.size] = '\0';
 		if (number_parse(text, 0, RL_MEMBER_LIFE_MAX / NS_PER_SECOND, &seconds))

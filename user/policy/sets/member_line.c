@@ -161,7 +161,7 @@ static bool word_copy(const struct line *word, char out[WORD_SIZE])
 static const char *life_read(const char *word, uint64_t *life_ns)
 {
 	if (duration_parse(word, life_ns))
-		return "has no duration behind `for`: write for example for 2h";
+		return "has no duration after `for`: write for example for 2h";
 	return *life_ns > RL_MEMBER_LIFE_MAX ? "is for too long: write up to 2920d" : NULL;
 }
 
@@ -171,7 +171,7 @@ static const char *end_read(const char *word, uint64_t now_ns, uint64_t *life_ns
 	uint64_t end_ns;
 
 	if (time_parse(word, &end_ns))
-		return "has no time behind `until`: write for example until 2027-01-31T12:00:00Z";
+		return "has no time after `until`: write for example until 2027-01-31T12:00:00Z";
 	*life_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 	if (*life_ns > RL_MEMBER_LIFE_MAX)
 		*life_ns = RL_MEMBER_LIFE_MAX;
