@@ -130,7 +130,7 @@ struct command {
 	char **words; /* after the verb, without the device */
 	int word_count;
 	int front_count; /* words before `--` */
-	char **rest;     /* those behind `--`, of a verb whose row says `rest` */
+	char **rest;     /* those after `--`, of a verb whose row says `rest` */
 	int rest_count;
 	const char *arguments[OPTION_COUNT]; /* NULL: not given; "": without argument */
 	int choices[OPTION_COUNT];           /* of arguments A|B|C; 0 if not given */

@@ -254,7 +254,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	if (result.header.prefixes)
 		ended &= ~RL_USE_TABLES; /* which others may use */
 	if (ended)
-		return -EAGAIN; /* the program may no longer need it: all rules tell */
+		return -EAGAIN; /* the program may no longer need it: look at all rules */
 	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
 		return -EAGAIN; /* there is no trie */
 	if (prefix->kind == PREFIX_SET || (header->uses & RL_USE_SET_RULES && has_limit(next)))

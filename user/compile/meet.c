@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Limits that a packet meets hold its number on each of the axes. The search takes the axis that
- * tells the limits apart best, and for each of its numbers where more hold than any beside it, goes
+ * divides the limits best, and for each of its numbers where more hold than any beside it, goes
  * on with those that hold it, by the next axis. Where no axis is left, payloads are compared. It
  * goes no further where a bound shows that no packet can meet too many. */
 #include "compile/meeting.h"
@@ -19,14 +19,14 @@ struct meet_search {
 	size_t count;
 	struct axes axes;
 	struct region all;
-	const char *alarms[RL_ALARMS_MAX]; /* names behind `while`, each once */
+	const char *alarms[RL_ALARMS_MAX]; /* names after `while`, each once */
 	uint32_t alarm_count;
 	uint16_t chosen[RL_GROUP_MAX + 1]; /* indexes into regions */
 	size_t chosen_count;
 	uint64_t steps;
 };
 
-/* Where spans begin and end: the number twice, and once more for the end behind it, so that of one
+/* Where spans begin and end: the number twice, and once more for the end after it, so that of one
  * number those that hold it no more come before those that hold it anew. */
 struct events {
 	uint32_t *list;
@@ -205,7 +205,7 @@ static size_t payload_groups(struct meet_search *s, const uint16_t *limits, size
 	return groups + without;
 }
 
-/* Moves those that state something of the axis behind the others. Returns how many others. */
+/* Moves those that state something of the axis after the others. Returns how many others. */
 static size_t others_first(const struct meet_search *s, enum axis axis, uint16_t *limits,
 			   size_t count)
 {

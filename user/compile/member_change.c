@@ -15,7 +15,7 @@
 
 /* ---- what is new */
 
-/* The future of the entry, as far as the page tells. A repeated one may extend the one before. */
+/* The future of the entry, as far as the page says. A repeated one may extend the one before. */
 static enum member_became entry_look(const struct member_batch *batch,
 				     const union rl_member_page *lines, bool ipv6,
 				     const struct member_place *places, size_t i)

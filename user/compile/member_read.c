@@ -186,7 +186,7 @@ static int lines_walk(struct walk *walk, const struct rl_member_key *key,
 	return ret;
 }
 
-/* 1: there is no such page, and none behind it. */
+/* 1: there is no such page, and none after it. */
 static int page_walk(struct walk *walk, bool ipv6, uint32_t number, uint64_t epochs)
 {
 	struct rl_member_key key = page_key(ipv6, number);

@@ -14,7 +14,7 @@ static void stale_tell(struct member_table *table)
 	__atomic_store_n(&table->layout->stale, 1, __ATOMIC_SEQ_CST);
 }
 
-/* `changes` tells whoever caches answers, even if no page is written afterwards. */
+/* `changes` voids what others have cached, even if no page is written afterwards. */
 static void epoch_flip(struct member_table *table, uint32_t set)
 {
 	struct rl_member_layout *layout = table->layout;

@@ -59,7 +59,7 @@ void member_table_end(struct member_table *table);
 
 /* Adds members to a set, in any order, each page of them written once; adds to *result. A member
  * that is there and expires later, or never, keeps its time. Beyond the set's `max`, the first ones
- * are taken and the others refused. After an error, `became` tells which are there (all but the
+ * are taken and the others refused. After an error, `became` says which are there (all but the
  * refused), and *result has counted these; -E2BIG: the map of pages is full. */
 int member_table_add(struct member_table *table, uint32_t set, struct member_entry *entries,
 		     size_t count, struct member_result *result);
@@ -83,8 +83,8 @@ int member_table_swap(struct member_table *table, uint32_t set, struct member_en
 		      size_t count, struct member_result *result);
 
 /* Calls `tell` for each member of the sets (a bit each) that has not expired, once, in no order; it
- * returns 0 to go on. A writer may be at work: what it adds and deletes meanwhile is told or not. A
- * set that is swapped is told as it was before, or as it is afterwards. */
+ * returns 0 to go on. A writer may be at work: what it adds and deletes meanwhile is shown or not.
+ * A set that is swapped is shown as it was before, or as it is afterwards. */
 typedef int (*member_fn)(uint32_t set, const struct member_entry *entry, void *arg);
 int member_table_walk(struct member_table *table, uint64_t sets, member_fn tell, void *arg);
 

@@ -124,7 +124,7 @@ struct rl_range *set_group(struct build *b, const struct rule *rule)
 
 /* ---- limits that meet */
 
-/* Each prefix with the limits of all sets behind its own, in `all`; the first that has too many is
+/* Each prefix with the limits of all sets after its own, in `all`; the first that has too many is
  * enough. */
 static int prefixes_check(struct build *b, const struct policy *policy, const struct rule **all,
 			  const struct rule **sets, size_t set_count)
@@ -163,7 +163,7 @@ int sets_check(struct build *b, const struct policy *policy)
 	policy_for_each (policy, rule)
 		if (!ret && rule->kind == PREFIX_SET && rule->action == RL_ACTION_LIMIT)
 			sets[count++] = rule;
-	/* A set that has too many by itself is not told again. */
+	/* A set that has too many by itself is not reported again. */
 	if (count && !ret && !b->errors->count)
 		ret = limits_check(b, sets, count);
 	if (count && !ret && !b->errors->count)

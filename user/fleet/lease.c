@@ -2,8 +2,8 @@
 /* One key's lease: the key's traffic determines the request, Redis' answer the kernel's grant.
  *
  * The grant never exceeds the reservation: it grows after Redis has reserved more, and shrinks
- * before Redis is told of less. A lease ends in the kernel before its reservation ends in Redis,
- * since it counts from before the request was sent.
+ * before less is reported to Redis. A lease ends in the kernel before its reservation ends in
+ * Redis, since it counts from before the request was sent.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A statement `alarm`, and `while` behind a rule: text to model.
+/* A statement `alarm`, and `while` after a rule: text to model.
  *   manual    nothing else: `rlctl alarm` turns it on and off
  *   RATE      as in limits; in a tenth of its time, at least one packet of the smallest size
  *   DURATION  100ms to 1d; a tenth of it is at least 100 ms, so the shorter ones have fewer of them
@@ -78,7 +78,7 @@ static int parse_time(struct parser *p, struct phase *phase)
 	return rc;
 }
 
-/* Behind the word `over` or `under`. */
+/* After the word `over` or `under`. */
 static int parse_phase(struct parser *p, struct phase *phase)
 {
 	int rc = parse_rate(p, &phase->rate);

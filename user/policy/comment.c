@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The comment behind a rule: UTF-8 that is safe to print on a terminal. */
+/* The comment after a rule: UTF-8 that is safe to print on a terminal. */
 #include <string.h>
 
 #include "policy/parser.h"

@@ -98,7 +98,7 @@ int parse_dscp(struct parser *p, enum rl_field field)
 
 /* ---- icmp-type */
 
-/* The number of a name depends on the protocol, which may be written behind it. */
+/* The number of a name depends on the protocol, which may be written after it. */
 int parse_icmp_type(struct parser *p, enum rl_field field)
 {
 	struct rl_numbers *codes = &p->extra.number[all_fields[field].number];

@@ -46,7 +46,7 @@ static inline enum rl_field field_of(enum rl_match_flag flag)
 	for (unsigned int left_ = (flags), flag = left_ & -left_; flag; \
 	     left_ &= left_ - 1, flag = left_ & -left_)
 
-/* The protocols whose packets have the header, ascending; only for those behind IP. Those with a
+/* The protocols whose packets have the header, ascending; only for those after IP. Those with a
  * payload are also those that may be established. */
 size_t header_protocols(enum rl_header_flag has, const uint8_t **out);
 bool protocol_has(uint8_t proto, enum rl_header_flag has);

@@ -90,7 +90,7 @@ static bool is_with_colons(char *word)
 	return true;
 }
 
-/* The next word at *at, which moves behind it; false: there is none. */
+/* The next word at *at, which moves past it; false: there is none. */
 static bool word_take(const char **at, char out[NAME_MAX_])
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -12,13 +12,13 @@ struct parser;
 /* Sets the key, with the lengths that its addresses have where none are written. */
 void key_set(struct rl_limit *limit, enum rl_key_kind key);
 
-/* Reads the word behind `per`. Returns 0, or -EINVAL with p->err filled. */
+/* Reads the word after `per`. Returns 0, or -EINVAL with p->err filled. */
 int parse_key(struct parser *p);
 
 /* Refuses limits that cannot have their key; all clauses are read. */
 int key_check(struct parser *p);
 
-/* The word behind `per`, in canonical spelling. */
+/* The word after `per`, in canonical spelling. */
 #define KEY_WORD_MAX 64
 void key_word(char buf[KEY_WORD_MAX], const struct rl_limit *limit);
 

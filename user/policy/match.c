@@ -296,7 +296,7 @@ static int protocol_check(struct parser *p)
 	return 0;
 }
 
-/* A set that stands alone behind the prefix. */
+/* A set that stands alone after the prefix. */
 int refuse_set(struct parser *p)
 {
 	return refuse(p, p->span,

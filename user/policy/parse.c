@@ -111,7 +111,7 @@ struct statement {
 	};
 };
 
-/* The comment behind a set or an alarm is kept as that behind a rule. */
+/* The comment after a set or an alarm is kept as that after a rule. */
 static void comment_keep(const struct parser *p, const char *end, char out[RL_COMMENT_MAX + 1])
 {
 	struct rule holder = {0};
@@ -325,7 +325,7 @@ static void missing_set_add(const struct rule *rule, uint32_t column, const char
 	policy_errors_add(reading->errors, &err);
 }
 
-/* An undefined alarm, behind while. */
+/* An undefined alarm, after while. */
 static void missing_alarm_add(const struct rule *rule, const char *name, void *arg)
 {
 	struct policy_error err = {.line = rule->line, .column = rule->while_column};

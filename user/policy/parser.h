@@ -132,7 +132,7 @@ int parse_range(struct parser *p, uint32_t max, const char *what, uint32_t *firs
 
 /* ---- foreign.c ---- */
 
-/* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER behind over,
+/* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER after over,
  * WORD_COUNTED where a match of an alarm may be. */
 enum word_place { WORD_PREFIX, WORD_MATCH, WORD_OVER, WORD_COUNTED };
 
@@ -171,7 +171,7 @@ size_t plain_length(const char *text, const char *end);
 
 /* ---- set_words.c ---- */
 
-/* The words behind "set". */
+/* The words after "set". */
 int parse_set(struct parser *p, struct policy_set *out);
 /* Words with an error: reads the rest of them. -EINVAL if that has no name. */
 int parse_set_rest(struct parser *p, struct policy_set *out);
@@ -180,10 +180,10 @@ int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1]);
 
 /* ---- alarm_words.c ---- */
 
-/* The words behind "alarm"; what it counts is p->rule. */
+/* The words after "alarm"; what it counts is p->rule. */
 int parse_alarm(struct parser *p, struct policy_alarm *out);
 int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1]);
-/* The words behind "while". */
+/* The words after "while". */
 int parse_while(struct parser *p);
 
 /* ---- damaged.c ---- */

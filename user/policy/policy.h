@@ -25,7 +25,7 @@ enum prefix_kind { RULE_PREFIXES(RULE_PREFIX_ENUM) PREFIX_SET, PREFIX_ADDR };
  * rl_extra. */
 struct match {
 	uint32_t flags;                   /* enum rl_match_flag: the fields */
-	uint32_t negated;                 /* of these, behind `not` */
+	uint32_t negated;                 /* of these, after `not` */
 	uint16_t sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	uint16_t dport_first, dport_last;
 	uint8_t proto;
@@ -205,7 +205,7 @@ void rule_prefix_print(char buf[PREFIX_TEXT_MAX], const struct rule *rule);
 void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,
 			 const struct policy_context *ctx);
 
-/* Like both, and the comment behind them: the line that `show` prints. */
+/* Like both, and the comment after them: the line that `show` prints. */
 #define STATEMENT_TEXT_MAX (RULE_TEXT_MAX + RL_COMMENT_MAX + 3)
 void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		     const struct policy_context *ctx);
@@ -280,7 +280,7 @@ bool same_match(const struct rule *a, const struct rule *b);
 uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
 uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
 
-/* The alarm behind the rule's `while`, "" if there is none; *off: the rule holds while it is off.
+/* The alarm after the rule's `while`, "" if there is none; *off: the rule holds while it is off.
  */
 const char *rule_while(const struct rule *rule, bool *off);
 

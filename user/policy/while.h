@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether a rule holds now, by the alarm behind its `while`. Pure: who knows the alarms passes a
+/* Whether a rule holds now, by the alarm after its `while`. Pure: who knows the alarms passes a
  * callback. */
 #pragma once
 
@@ -19,5 +19,5 @@ enum alarm_is alarm_state(const struct alarm_states *states, const char *name);
 enum held { HELD_NOT, HELD, HELD_UNKNOWN };
 enum held while_held(const struct rule *rule, const struct alarm_states *states);
 
-/* Do both have the same words behind the action: none, or the same alarm, on or off? */
+/* Do both have the same words after the action: none, or the same alarm, on or off? */
 bool same_while(const struct rule *a, const struct rule *b);

@@ -44,7 +44,7 @@ struct runner {
 	struct event_program program;
 	uint32_t at_once, queue_size, queued, first;
 	uint64_t timeout_ns;
-	uint64_t lost; /* not yet told to the program */
+	uint64_t lost; /* not yet reported to the program */
 	bool closing;  /* its programs are ended before their time */
 	char **queue;  /* a ring of JSON texts */
 	struct running *running;
@@ -146,7 +146,7 @@ static void queue_drop_first(struct runner *runner)
 	runner->queued--;
 }
 
-/* Behind the events that came before them. */
+/* After the events that came before them. */
 static void lost_queue(struct runner *runner)
 {
 	char json[256], time[EVENT_TIME_MAX];

@@ -20,7 +20,7 @@
 #include "kernel/state/alarms.h"
 #include "kernel/state/source.h"
 
-#define BANS_MAX 1000u            /* of an instance that are told */
+#define BANS_MAX 1000u            /* of an instance that are shown */
 #define SAME_NS  (50 * NS_PER_MS) /* a ban's end that was computed twice differs by less */
 
 /* ---- the list */
@@ -68,7 +68,7 @@ static bool is_near(uint64_t x, uint64_t y)
 	return (x > y ? x - y : y - x) <= SAME_NS;
 }
 
-/* Does a journal have it? Of a ban the end tells, else the time. */
+/* Does a journal have it? A ban is known by its end, others by the time. */
 static bool is_known(const struct past *past, const struct past_event *event)
 {
 	for (size_t i = 0; i < past->journal; i++) {
@@ -96,7 +96,7 @@ static void event_add(struct past *past, const struct event *event)
 		past_add(past, one);
 }
 
-/* ---- what the maps tell */
+/* ---- what the maps show */
 
 static struct event event_of(const struct instance *instance, enum event_kind kind)
 {
@@ -126,7 +126,7 @@ static void alarms_add(struct past *past, const struct instance *instance)
 	}
 }
 
-/* The rule tells when it began. A source that is banned from everything may have been banned by
+/* The rule says when it began. A source that is banned from everything may have been banned by
  * several: then it is said as of now. */
 static void ban_add(struct past *past, const struct instance *instance,
 		    const struct source_entry *entry, const struct policy_context *ctx)

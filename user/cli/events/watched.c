@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The queue of events that wait, and how they are told. */
+/* The queue of events that wait, and how they are reported. */
 #include "cli/events/watched.h"
 
 #include <stdarg.h>
@@ -100,7 +100,7 @@ struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_
 				  .bytes = (uint64_t)((double)sum.bytes / seconds)};
 }
 
-/* ---- telling */
+/* ---- reporting */
 
 static int line_tell(const struct watched *w, const char *line, struct json_object *object)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An instance whose events are told: what was last seen of it, and the events that wait to be told.
+/* An instance whose events are shown: what was last seen of it, and the events that wait to be.
  * watched.c opens it and keeps the queue, the others look for what has changed. All that is kept is
  * bounded: by constants here, by the capacity of the instance's maps, or by its policy. */
 #pragma once
@@ -56,7 +56,7 @@ struct drops {
 	size_t count;
 };
 
-/* A ban whose begin was told. */
+/* A ban whose begin was reported. */
 struct told_ban {
 	uint32_t seat; /* 0: free */
 	struct rl_state_key key;
@@ -92,7 +92,7 @@ struct watched {
 	bool seen;     /* in this round's list of pins */
 	bool unpinned; /* its pins are gone: it was detached by a command */
 	bool ends;     /* the command does, whatever goes on */
-	bool waits;    /* with bans and alarms, until it was told that it is attached */
+	bool waits;    /* with bans and alarms, until it was reported as attached */
 	bool can_sample;
 	uint64_t looked_ns; /* at the device for the program */
 	struct policy_context ctx;
@@ -150,10 +150,10 @@ struct pending *watched_command_event(struct watched *w, enum event_kind kind);
 /* Passes on what commands have written to the journal. 0, or < 0 to end the command. */
 int watched_journal_poll(struct watched *w);
 
-/* Tells the sinks, and the journal if it is this process that writes it, of the events that are due
+/* Gives the sinks, and the journal if it is this process that writes it, the events that are due
  * at now_ns (UINT64_MAX: of all). 0, or < 0 to end the command. */
 int watched_tell(struct watched *w, uint64_t now_ns);
-/* Frees those that were not told. */
+/* Frees those that were not reported. */
 void watched_forget(struct watched *w);
 
 /* ---- changes of the policy, and trials */

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* An address and a port, if they are parts of the key, behind a word. */
+/* An address and a port, if they are parts of the key, after a word. */
 static size_t side_print(char *out, size_t used, const char *word, const char *addr, int port)
 {
 	if (!addr && port < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* include FILE|DIR: the text of a policy and of all files that it includes becomes one text, and
- * pieces tell which of its lines are whose. */
+ * pieces say which of its lines are whose. */
 #include "cli/policy/include.h"
 
 #include <dirent.h>

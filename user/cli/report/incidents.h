@@ -15,7 +15,7 @@
 
 #define INCIDENT_PAUSE_NS   (60 * NS_PER_SECOND)
 #define INCIDENT_OPEN_NS    NS_PER_DAY /* without an end, after its last event */
-#define INCIDENTS_MAX       20         /* that are told, of those with most packets */
+#define INCIDENTS_MAX       20         /* that are shown, of those with most packets */
 #define INCIDENT_WORDS_MAX  64         /* rules, and alarms, of one */
 #define INCIDENT_SPANS_MAX  500
 #define INCIDENT_VALUES_MAX 64 /* sources, patterns, and values of a feature */

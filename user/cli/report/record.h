@@ -113,7 +113,7 @@ void record_clear(struct record *record);
 bool record_turns(const struct record *record, uint64_t time_ns);
 /* Before each packet is run, with its time. 0 or < 0; reports. */
 int record_turn(struct record *record, uint64_t time_ns);
-/* Behind it, with the verdict of each side. 0 or -1; reports. */
+/* After it, with the verdict of each side. 0 or -1; reports. */
 int record_packet(struct record *record, const struct captured *packet,
 		  const struct record_verdict verdicts[RECORD_SIDES]);
 /* Before the policies start over, since time jumps: no alarm is on any more. 0 or < 0; reports. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Can the kernel's connection tracking tell what is established (attach --state conntrack), and
+/* Can the kernel's connection tracking show what is established (attach --state conntrack), and
  * does it track anything? In the network namespace of this process.
  */
 #pragma once

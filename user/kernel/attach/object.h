@@ -42,7 +42,7 @@ int object_load_check(const char *path, const struct rl_instance *info,
 /* Computes the map sizes that follow from the options, with defaults for those that are 0. */
 void instance_sizes(struct rl_instance *info);
 
-/* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
+/* Does its program depend on whom this machine asked, which one at egress notes? */
 bool instance_asks(const struct rl_instance *info, uint64_t uses);
 
 /* Does its program ask connection tracking? */

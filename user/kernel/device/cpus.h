@@ -11,7 +11,7 @@
 int cpus_possible(void);
 int cpus_online(void);
 /* Bytes of a map for each possible CPU; 0 if the map has nothing of them.
- * Counters of rules are told by their size. */
+ * Counters of rules are recognised by their size. */
 uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t value_size,
 		       uint32_t entries);
 

@@ -25,7 +25,7 @@ struct hot_table {
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Does an address alone tell all slots that its keys may have? Not where the key has another
+/* Does an address alone give all slots that its keys may have? Not where the key has another
  * address, or both ports; and a key without an address is nobody's. */
 bool hot_can_visit(const struct rl_limit *limit);
 

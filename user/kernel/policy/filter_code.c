@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* uint32_t filters_run(void *ctx, struct rl_filter_view *view): one filter behind the other. Each
+/* uint32_t filters_run(void *ctx, struct rl_filter_view *view): one filter after the other. Each
  * sets its bit in the view where it holds: in memory, and not in a register, so that the verifier
- * does not tell apart which of the filters before have held. Registers and semantics are those of
+ * does not distinguish which of the filters before have held. Registers and semantics are those of
  * classic BPF: 32 bits, unsigned; a load beyond the packet ends the filter, which does not hold. */
 
 #include "kernel/policy/filter_code.h"
@@ -20,7 +20,7 @@
 
 #define VIEW(field)  ((int16_t)offsetof(struct rl_filter_view, field))
 
-/* Where a jump leads: to a step of the filter, or one of these behind its last. */
+/* Where a jump leads: to a step of the filter, or one of these after its last. */
 #define LABEL_HOLDS(f) ((f)->count)
 #define LABEL_FAILS(f) ((f)->count + 1)
 
@@ -72,7 +72,7 @@ static void put_read(struct writer *w, uint8_t size, uint8_t dst, uint8_t src, i
 /* ---- loads */
 
 /* Into r0; each time, because of a register the verifier would remember what every check before has
- * told, and follow each filter once for each of the ways through those in front of it. */
+ * shown, and follow each filter once for each of the ways through those in front of it. */
 static void put_room(struct writer *w)
 {
 	put_read(w, BPF_W, BPF_REG_0, REG_VIEW, VIEW(room));
@@ -97,7 +97,7 @@ static void put_host_order(struct writer *w, uint8_t size, uint8_t dst)
 		put(w, BPF_ALU | BPF_END | BPF_TO_BE, dst, 0, 0, (int32_t)size_bytes(size) * 8);
 }
 
-/* From the frame; the offset behind the IP header is in r2. */
+/* From the frame; the offset after the IP header is in r2. */
 static void put_call(struct writer *w, uint8_t size, uint8_t dst)
 {
 	put_read(w, BPF_W, BPF_REG_0, REG_VIEW, VIEW(start));

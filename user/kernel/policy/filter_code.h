@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From classic BPF to the instructions of one function, filters_run() of bpf/match/filter.h, which
- * tells the filters that hold for a packet. */
+ * returns the filters that hold for a packet. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "policy/filter.h"
 #include "rlctl_abi.h"
 
-/* How the function reads bytes behind those of its view. */
+/* How the function reads bytes after those of its view. */
 enum filter_loads { FILTER_LOADS_XDP, FILTER_LOADS_SKB, FILTER_LOADS_SKB_NETWORK };
 
 /* One filter for each bit; count 0: none. The number of instructions in `out`; -E2BIG where they

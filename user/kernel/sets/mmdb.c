@@ -29,7 +29,7 @@ struct mmdb_lookup {
 struct walk {
 	MMDB_s *mmdb;
 	bool country;
-	const char *items; /* behind "country " or "asn " */
+	const char *items; /* after "country " or "asn " */
 	struct member_list *list;
 	struct mmdb_lookup answers[ANSWERS];
 	uint64_t visits;

@@ -14,7 +14,7 @@
 
 #define READ_RETRIES 100
 
-/* As packets see it, whose clock is late by up to a tick: nothing is told before it is so. */
+/* As packets see it, whose clock is late by up to a tick: nothing is shown before it is so. */
 static uint64_t time_of(const struct instance *instance)
 {
 	if (instance->clock_injected)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The words about who is really there: `established` as a match and behind `unless`, and limits
+/* The words about who is really there: `established` as a match and after `unless`, and limits
  * that answer what is over them. Which of them make no sense together is an error, which are
  * dangerous a warning.
  */

@@ -7,7 +7,7 @@
 
 static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
 
-/* As numbers: families are told apart beside them. */
+/* As numbers: families are distinguished beside them. */
 static bool holds(const uint8_t addr[16], uint8_t len, const uint8_t inner[16], uint8_t inner_len)
 {
 	uint8_t masked[16];

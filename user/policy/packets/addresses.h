@@ -8,7 +8,7 @@
 
 #include "rlctl_abi.h"
 
-/* A prefix, less others, which are of rules. Families are told apart beside it: `addr` may be of
+/* A prefix, less others, which are of rules. Families are distinguished beside it: `addr` may be of
  * IPv6 and around the mapped addresses. */
 #define PREFIXES_LESS (RL_GROUP_MAX + 1)
 struct addresses {

@@ -4,7 +4,7 @@
  *
  * A rule decides if the boxes of the rules before it do not cover all of its own. If the search
  * for an uncovered packet takes too long, the rule counts as deciding; so does one that matches
- * packets of which the boxes cannot tell enough.
+ * packets of which the boxes do not show enough.
  */
 
 #include "policy/packets/decide.h"
@@ -135,7 +135,7 @@ static bool has_prefix(const struct decide_search *search, const struct rule *ru
 	return kind == PREFIX_ADDR ? level_is(level_of(search, rule), len) : rule->kind == kind;
 }
 
-/* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
+/* Is the box open to what comes after `before` boxes, and `decided` ones of the device's rules? */
 static bool is_open(struct decide_search *search, const struct box *box, size_t before,
 		    size_t decided, unsigned int *steps)
 {

@@ -34,7 +34,7 @@ static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 	       (values.count == 1 && values.range[0].first == values.range[0].last);
 }
 
-/* Few fields tell what a packet is not. */
+/* Few fields say what a packet is not. */
 static const char *not_refuse(const struct match *match)
 {
 	const unsigned int may = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |

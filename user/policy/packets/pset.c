@@ -203,7 +203,7 @@ void rule_values(const struct rule *rule, enum rl_match_flag flag, struct ranges
 		ranges_invert(out, dim_last(dim));
 }
 
-/* The packet has a header behind that of IP, of one of these protocols. */
+/* The packet has a header after that of IP, of one of these protocols. */
 static void header_narrow(struct pset *set, enum rl_header_flag has)
 {
 	struct ranges kept = {.count = 0};
@@ -385,7 +385,7 @@ bool same_opaque(const struct rl_extra *a, const struct rl_extra *b, enum rl_mat
 	       !memcmp(a->payload_mask, b->payload_mask, sizeof(a->payload_mask));
 }
 
-/* Conditions of which a set of packets knows nothing. */
+/* Conditions that a set of packets does not have. */
 static uint32_t opaque_flags(const struct match *match)
 {
 	uint32_t flags = match->flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER);

@@ -26,7 +26,7 @@ enum dim {
 enum shape {
 	SHAPE_WHOLE,
 	SHAPE_FIRST, /* fragment */
-	SHAPE_LATER, /* fragment: no header behind that of IP */
+	SHAPE_LATER, /* fragment: no header after that of IP */
 };
 
 /* The dimension of a number: DIM_NUMBER(TTL). */

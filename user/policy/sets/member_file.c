@@ -245,7 +245,7 @@ static const char *nft_line(struct reading *reading, struct text line)
 
 enum ipset_line { IPSET_NOT, IPSET_ADD, IPSET_OTHER, IPSET_DEL };
 
-/* Which line of ipset it is; of an add, *name and *line behind it. */
+/* Which line of ipset it is; of an add, *name and *line after it. */
 static enum ipset_line ipset_line(struct text *line, struct word *name)
 {
 	static const char *const others[] = {"create", "flush", "destroy", "swap",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The text of a file of addresses, in the formats in which lists are published and programs write
  * them:
- * - a line each: ADDRESS[/LEN], or FIRST-LAST, with comments behind # or ; (netset, Spamhaus DROP),
- *   further columns behind a comma, a tab or | (CSV), or `for D` or `until T` (rlctl set list);
+ * - a line each: ADDRESS[/LEN], or FIRST-LAST, with comments after # or ; (netset, Spamhaus DROP),
+ *   further columns after a comma, a tab or | (CSV), or `for D` or `until T` (rlctl set list);
  * - `ipset save`, and what `ipset restore` reads;
  * - `nft list set`, `nft list ruleset`, and `add element` of nft's scripts.
  *

@@ -178,7 +178,7 @@ static const char *end_read(const char *word, uint64_t now_ns, uint64_t *life_ns
 	return NULL;
 }
 
-/* The words behind the address. *ended: its time is over. */
+/* The words after the address. *ended: its time is over. */
 static const char *rest_read(struct line *line, uint64_t now_ns, uint64_t *life_ns, bool *ended)
 {
 	bool tab = line->at < line->end && *line->at == '\t', until;

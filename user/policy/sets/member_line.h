@@ -4,7 +4,7 @@
 
 #include "policy/sets/member_list.h"
 
-/* One line: ADDRESS[/LEN] or FIRST-LAST, and what may be behind it; without its newline. `now_ns`:
+/* One line: ADDRESS[/LEN] or FIRST-LAST, and what may be after it; without its newline. `now_ns`:
  * CLOCK_REALTIME, for `until`. 1: it has a member (or one whose time is
  * over); 0: it is blank; -EINVAL: it is bad, which list->bad notes under this number; -ENOMEM. */
 int member_line_parse(const char *line, size_t size, size_t number, uint64_t now_ns,

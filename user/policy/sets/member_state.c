@@ -41,7 +41,7 @@ static int set_add(struct reading *reading, const char *name)
 	return 0;
 }
 
-/* The word behind `statement`, up to a blank; an empty one is none. False: the line is another. */
+/* The word after `statement`, up to a blank; an empty one is none. False: the line is another. */
 static bool word_behind(const char *line, size_t size, const char *statement, char *out, size_t max)
 {
 	size_t len = strlen(statement), end;

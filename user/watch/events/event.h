@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Something that has happened to an instance, as `rlctl events` tells it. */
+/* Something that has happened to an instance, as `rlctl events` shows it. */
 #pragma once
 
 #include <net/if.h>
@@ -43,7 +43,7 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 #define EVENT_USER_MAX 33
 #define EVENT_MEMBERS  5
 
-#define EVENT_SOURCES  5 /* the heaviest that are told */
+#define EVENT_SOURCES  5 /* the heaviest that are shown */
 #define EVENT_COMMON   3 /* values that are shown of each feature, and patterns */
 
 /* A part of the packets. share: 0 to 1, of all of them. */
@@ -91,7 +91,7 @@ struct event {
 	struct rl_amount dropped;      /* since the drops began */
 	uint64_t last_ns;              /* CLOCK_REALTIME: the last drop */
 	struct rl_amount peak;         /* a second: the most within one of them */
-	uint64_t count;                /* of events that were not told, or of members */
+	uint64_t count;                /* of events that were not reported, or of members */
 	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
 	struct event_excerpt excerpt;

@@ -20,7 +20,7 @@ enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = true
 #define ICMPV6_ECHO_REPLY   129
 #define ECHO_ID_AT          4
 
-#define IP_ALIGN            2 /* the IP header behind an Ethernet header is aligned */
+#define IP_ALIGN            2 /* the IP header after an Ethernet header is aligned */
 #define HEADERS_MAX         (TRANSPORT_MAX + 60)
 
 static uint16_t be16_at(const uint8_t *data)
