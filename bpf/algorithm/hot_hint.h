@@ -16,7 +16,7 @@
 
 #include "algorithm/hot_key.h"
 
-#define HOT_HINT_EPOCHS 8 /* that are told apart */
+#define HOT_HINT_EPOCHS 8 /* that are distinguished */
 #define HOT_HINT_LAST   14
 #define HOT_HINT_LATE   (1ULL << (26 + RL_GRAIN_SHIFT)) /* grains; more than any tick */
 

@@ -9,7 +9,7 @@
 /* Odd: spreads the length of a prefix over an address. */
 #define MEMBER_LEN_SPREAD 0x9e3779b97f4a7c15ULL
 
-/* `addr` as it stands in a packet, with the bits behind the length zero; 0..32. */
+/* `addr` as it stands in a packet, with the bits after the length zero; 0..32. */
 static __always_inline __u64 member_hash4(const volatile __u64 seed[2], __u32 addr, __u32 len)
 {
 	return hot_hash_word(seed, true, addr | (__u64)len << 32);

@@ -27,7 +27,7 @@
 #define REFUSAL_EPOCH_SHIFT 30
 #define REFUSAL_UNITS       (1U << (REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT))
 #define REFUSAL_OWNER_SHIFT (RL_REFUSAL_COUNTER_BITS + REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT)
-#define REFUSAL_EPOCHS      16 /* that are told apart */
+#define REFUSAL_EPOCHS      16 /* that are distinguished */
 #define REFUSAL_TAG_SHIFT   (REFUSAL_OWNER_SHIFT + 4)
 
 /* Where the words of an address are. mask: sets - 1. Up to 2^22 sets the tag has none of the bits
@@ -93,7 +93,7 @@ static __always_inline __u64 refusal_word(__u64 owner, __u64 now_ns, __u64 until
 	__u64 end = refusal_unit(now_ns) + left;
 
 	if (!left && tick_ns >> REFUSAL_UNIT_SHIFT)
-		end++; /* of the next tick it is too early to tell */
+		end++; /* the next tick is not known yet */
 	if (left >= REFUSAL_UNITS || end >= REFUSAL_UNITS)
 		end = REFUSAL_UNITS - 1;
 	if (end <= refusal_unit(now_ns))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An answer that the program sends itself, made of the frame that it answers: `over challenge`
  * (challenge.h) and `over truncate`. Whether a packet is answered is decided with the other limits;
- * the frame is turned around at the very end, behind the counters and whoever watches.
+ * the frame is turned around at the very end, after the counters and whoever watches.
  *
  * All answers of an instance are held to one rate, in the map answers. Its first element is the
  * bucket that all CPUs share (algorithm/gcra.h), the last are what each CPU took of it: it takes

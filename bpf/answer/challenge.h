@@ -76,7 +76,7 @@ static __always_inline void network_of(struct ipv6hdr *ip, const struct packet *
 	__builtin_memcpy(&ip->daddr, p->dst, 16);
 }
 
-/* A listening socket may be bound to any address: on a machine that forwards, only its routes tell
+/* A listening socket may be bound to any address: on a machine that forwards, only its routes say
  * whether the packet is its own. */
 static __always_inline bool is_for_this_machine(struct xdp_md *ctx, const struct packet *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* over truncate: a DNS query over UDP (RFC 1035, 6891) that is over the limit is answered with an
  * empty answer that is truncated, so that a resolver asks again by TCP, which a forged source
- * cannot. Only a query that is well-formed, with one question and nothing behind it but EDNS, is
+ * cannot. Only a query that is well-formed, with one question and nothing after it but EDNS, is
  * answered, and never with more bytes than it has: the answer is the query without the options of
  * EDNS. rlctl-policy(5).
  *
@@ -16,7 +16,7 @@
 #define DNS_LABEL_MAX  63  /* longer ones are pointers */
 #define DNS_NAME_MAX   255 /* bytes, with the root's */
 #define DNS_LABELS_MAX (DNS_NAME_MAX / 2 + 1)
-#define DNS_TYPE_CLASS 4 /* bytes behind the name */
+#define DNS_TYPE_CLASS 4 /* bytes after the name */
 #define DNS_TYPE_OPT   41
 #define DNS_UDP_SIZE   1232 /* bytes of an answer over UDP that no path is too narrow for */
 
@@ -79,7 +79,7 @@ static __always_inline void *query_at(struct dns_query *query, __u64 at)
 }
 
 /* Moves p->receipt.query.end past a name; false: there is none. Where it is, is kept in memory, so
- * that the verifier follows what comes behind a name once, and not for each number of labels. */
+ * that the verifier follows what comes after a name once, and not for each number of labels. */
 static __always_inline bool query_pass_name(struct packet *p, struct dns_query *query, __u32 bytes)
 {
 	volatile __u16 *end = &p->receipt.query.end;
@@ -165,7 +165,7 @@ static __always_inline void opt_answer(struct dns_opt *opt)
 	opt->length = 0;
 }
 
-/* The datagram's checksum; what is behind it up to whole words becomes 0. */
+/* The datagram's checksum; what is after it up to whole words becomes 0. */
 static __always_inline __be16 answer_checksum(struct dns_query *query, const struct packet *p,
 					      __u64 bytes)
 {

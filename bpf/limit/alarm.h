@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Alarms: counts a packet for those whose rule holds, before anything is decided, and tells which
+/* Alarms: counts a packet for those whose rule holds, before anything is decided, and says which
  * are on (packet.facts.alarms), which rules with `while` ask for. When an alarm goes on and off:
  * algorithm/alarm.h. Only with EXTENDED, and there only where the policy has one.
  *

@@ -54,7 +54,7 @@ static __always_inline struct rl_fleet_key *fleet_key_create(const struct rl_sta
 	return bpf_map_lookup_elem(map_there(&fleet_keys), key);
 }
 
-/* Tells the agent of the key, at most once in FLEET_ASK_NS. */
+/* Reports the key to the agent, at most once in FLEET_ASK_NS. */
 __noinline int fleet_ask(struct rl_state_key *key, struct rl_fleet_key *state, __u64 now_ns)
 {
 	__u64 old;

@@ -4,7 +4,7 @@
  *
  * A ban that is in force is never pushed out, however many others want its place: where there is no
  * room a new one does not begin, which is counted, and its key is held to the limit alone. A hash
- * map does not tell which of its entries are over, so each has a seat in an array beside it, and a
+ * map does not say which of its entries are over, so each has a seat in an array beside it, and a
  * hand goes round the seats. A new ban looks at the next BAN_TRIES of them and takes the first
  * whose ban is over.
  *

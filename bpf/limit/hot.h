@@ -16,9 +16,9 @@
  *                                              refused until (refusal.h)
  *
  * The address chooses the set, hashed with a seed drawn at attach, and so do ports and a second
- * address where the key has them. Fingerprints have 55 bits, of which those that chose the set tell
- * keys of one set apart no more: two of them share a bucket once in 2^40 pairs of a table of 65536
- * sets.
+ * address where the key has them. Fingerprints have 55 bits, of which those that chose the set no
+ * longer distinguish keys of that set: two of them share a bucket once in 2^40 pairs of a table of
+ * 65536 sets.
  *
  * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
  * all four still owe, the one with the smallest debt goes. Seen once, it is forgotten (one packet

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bytes behind the transport header, for rules with `payload`: a copy for each packet of those that
+/* Bytes after the transport header, for rules with `payload`: a copy for each packet of those that
  * the policy's rules compare, as far as the packet has them, in a map that is there while a policy
- * has such a rule. Bytes behind the end that the headers state, such as padding, are none.
+ * has such a rule. Bytes after the end that the headers state, such as padding, do not count.
  */
 #pragma once
 

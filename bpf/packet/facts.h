@@ -56,7 +56,7 @@ struct facts {
 	__u32 alarms;             /* bits of those that are on: alarm.h */
 	__u16 lacks;              /* rl_match.flags that ask for what it does not have */
 	__u16 network;            /* offset of the IP header, as packet.transport */
-	__u16 payload;            /* offset of what is behind the transport header */
+	__u16 payload;            /* offset of what follows the transport header */
 	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
 	__u32 room;          /* bytes of the frame from the IP header on */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */

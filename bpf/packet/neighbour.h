@@ -76,7 +76,7 @@ static __always_inline bool advertisement_holds(const struct neighbour_message *
 	return in6_is_link_local(&m->ip.saddr) || in6_same(&m->ip.saddr, &m->target) || answers;
 }
 
-/* `payload`: bytes behind the IPv6 header, as that says. */
+/* `payload`: bytes after the IPv6 header, as that says. */
 static __always_inline bool neighbour_message_holds(const struct neighbour_message *m,
 						    __u32 payload)
 {

@@ -122,7 +122,7 @@ _Static_assert(offsetof(struct packet, facts) == 2 * RL_WORD_NUMBERS &&
 	       "and these");
 #endif
 
-/* No read behind it is done before a write in front of it. BPF has no instruction for that but an
+/* No read after it is done earlier than a write before it. BPF has no instruction for that but an
  * atomic operation that returns a value: one without may be unordered (arm64). Scratch becomes 0.
  */
 static __always_inline void full_barrier(__u64 *scratch)
@@ -153,7 +153,7 @@ static __always_inline __u32 packet_count(const struct packet *p)
 	return frames_are_skbs ? p->segments : 1;
 }
 
-/* ND_TYPE: IP with an ICMPv6 type of neighbour discovery; neighbour.h tells whether it is that. */
+/* ND_TYPE: IP with an ICMPv6 type of neighbour discovery; neighbour.h says whether it is that. */
 enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED, PARSE_ND_TYPE, PARSE_NEIGHBOUR };
 
 /* struct ethhdr is packed, and would be read byte by byte. */
@@ -235,7 +235,7 @@ static __always_inline __u16 tagged_vlan(const struct tagged_header *h)
 }
 
 /* *proto becomes what follows Ethernet and its tags, of which `tags` are not in the frame. A third
- * tag is refused: an IP packet behind it would reach nobody's rules. */
+ * tag is refused: an IP packet after it would reach nobody's rules. */
 static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int tags)
 {
 	struct ethernet_header *eth = cursor_pull(c, struct ethernet_header);
@@ -536,7 +536,7 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	start = c->pos - c->start;
 	if (!cursor_settle(c, p))
 		return false;
-	/* Linux delivers longer chains, behind which no rule would see protocol or ports. */
+	/* Linux delivers longer chains, after which no rule would see protocol or ports. */
 	for (int i = 0; is_extension(p->proto) && !(p->flags & PACKET_LATER); i++)
 		if (i == EXTENSIONS_MAX || !parse_extension(c, p))
 			return false;

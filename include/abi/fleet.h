@@ -41,7 +41,7 @@ struct rl_fleet_key {
 	__u64 word;     /* decides: a bucket's, in grains, or of a window: its name << 48 | spent */
 	__u64 used;     /* packets or bytes that passed, since ever; a CPU may lose another's */
 	__u64 refused;  /* the same, of those that did not */
-	__u64 asked_ns; /* when the agent was last told of it */
+	__u64 asked_ns; /* when it was last reported to the agent */
 };
 _Static_assert(sizeof(struct rl_fleet_key) == 32, "rl_fleet_key");
 #define RL_FLEET_SPENT_BITS 48

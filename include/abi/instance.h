@@ -18,13 +18,13 @@ enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
  * ingress, where the device runs no XDP that would limit. */
 enum rl_mode { RL_MODE_NATIVE, RL_MODE_GENERIC, RL_MODE_TC };
 
-/* This machine's sockets tell whether a packet is established, or its connection tracking does. */
+/* This machine's sockets say whether a packet is established, or its connection tracking does. */
 enum rl_proof { RL_PROOF_SOCKETS, RL_PROOF_CONNTRACK };
 
-#define RL_CHALLENGE_RATE   1000000 /* answers a second, unless attach is told otherwise */
+#define RL_CHALLENGE_RATE   1000000 /* answers a second, unless attach says otherwise */
 
 #define RL_COMPANION_COMING 0xffffffffu /* its id is not known yet */
-#define RL_ROOT_OPTIONS_MAX 256         /* of a qdisc, as the kernel told them */
+#define RL_ROOT_OPTIONS_MAX 256         /* of a qdisc, as the kernel reports them */
 
 /* The instance as attach made it; read by every other command, not by packets. */
 struct rl_instance {

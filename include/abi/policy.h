@@ -96,7 +96,7 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 
 #define RL_PORT_RANGES_MAX    16
 #define RL_PAYLOAD_MAX        16  /* bytes that a rule compares */
-#define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
+#define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, after the transport header */
 #define RL_PAYLOAD_UNIT       4   /* bytes: rl_policy_header.payload_first */
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
 #define RL_EXTRA_ROOM         264 /* bytes of an expression, or of conditions */
@@ -145,7 +145,7 @@ struct rl_extra {
 	/* Packets do not read these. */
 	char src_set[RL_SET_NAME_MAX + 1]; /* RL_MATCH_SRC with RL_LEN_SET */
 	char dst_set[RL_SET_NAME_MAX + 1];
-	char alarm[RL_ALARM_NAME_MAX + 1]; /* behind `while`; "": the rule holds without */
+	char alarm[RL_ALARM_NAME_MAX + 1]; /* after `while`; "": the rule holds without */
 	__u8 alarm_not;                    /* 1: `while not` */
 	__u8 pad2[5];
 };
@@ -265,7 +265,7 @@ enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
 /* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for
  * every packet, or for every packet of a source that is not known; or the rules are more than
- * RL_GROUP_MAX, and the index tells of which it is asked. */
+ * RL_GROUP_MAX, and the index says which of them are asked. */
 enum rl_match_mode {
 	RL_MATCH_MODE_EACH,
 	RL_MATCH_MODE_NONE,
@@ -421,7 +421,7 @@ struct rl_policy_header {
 	/* what packets do not read */
 	__u32 rules_begin;     /* where its half of the rules array begins */
 	__u64 written;         /* generation of the last policy that was written as a whole */
-	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
+	__u32 next_counter_id; /* the first one that nothing uses, nor any after it */
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
@@ -460,7 +460,7 @@ struct rl_prefix_value {
 };
 _Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");
 
-/* Comments behind rules, for the command alone: a map that exists while the policy in force has
+/* Comments of rules, for the command alone: a map that exists while the policy in force has
  * one. The entry of a rule or of a plain verdict names its comment; an id is never used twice, so
  * that a rule and its comment come into force together. 0: none. */
 #define RL_COMMENT_MAX 120 /* bytes, without the NUL */

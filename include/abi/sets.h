@@ -4,7 +4,7 @@
  *
  * The table is a hash of its own, in pages that are elements of a hash map, so that it takes memory
  * for what it holds and grows by one page at a time (linear hashing: W. Litwin, VLDB 1980). A
- * member is a prefix, its set, and when it expires. bpf/algorithm/member_hash.h tells where a
+ * member is a prefix, its set, and when it expires. bpf/algorithm/member_hash.h says where a
  * member is; user/compile/member_table.h changes the table; bpf/match/sets.h asks it.
  */
 #pragma once
@@ -32,8 +32,8 @@
 #define RL_MEMBER_USED      0x80
 #define RL_MEMBER_LEN_SHIFT 8 /* of the prefix: 0..32 or 0..128 */
 
-/* A line holds members of neighbouring hashes. Where it is full, they stand in the lines behind it,
- * the first behind the last, up to RL_MEMBER_PROBES lines in all. A page may be missing: it has no
+/* A line holds members of neighbouring hashes. Where it is full, they stand in the lines after it,
+ * the first after the last, up to RL_MEMBER_PROBES lines in all. A page may be missing: it has no
  * members. */
 #define RL_MEMBER_PROBES 16 /* an address may be in each of the 64 sets, in one of them twice */
 #define RL_MEMBER_WAYS4  6
@@ -42,7 +42,7 @@
 
 struct rl_member_line4 {
 	__u32 page;                  /* number of the page << 1, and RL_MEMBER_FULL */
-	__u32 addr[RL_MEMBER_WAYS4]; /* as it stands in a packet; bits behind the length are zero */
+	__u32 addr[RL_MEMBER_WAYS4]; /* as it stands in a packet; bits after the length are zero */
 	__u32 expires[RL_MEMBER_WAYS4];
 	__u16 meta[RL_MEMBER_WAYS4];
 };
