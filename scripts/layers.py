@@ -4,7 +4,7 @@
 
 Prints each layer with the layers it uses, and how many levels of files stand upon one another. Fails
 where files need each other in a circle, or where a layer uses one that the Makefile's list LAYERS has
-behind it. Usage: layers.py [--files], from the top of the tree, after `make`.
+after it. Usage: layers.py [--files], from the top of the tree, after `make`.
 """
 import collections
 import pathlib

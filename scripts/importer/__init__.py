@@ -25,7 +25,7 @@ def format_of(text):
 
 
 def together(texts, form=None):
-    """One ruleset: the sets of ipset go behind the rules of iptables, whose line numbers stay."""
+    """One ruleset: the sets of ipset go after the rules of iptables, whose line numbers stay."""
     forms = [form or format_of(text) for text in texts]
     rules = [n for n, found in enumerate(forms) if found != "ipset"]
     if not rules:

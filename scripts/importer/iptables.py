@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the output of iptables-save and ip6tables-save, with that of `ipset save` before or behind it. hashlimit and
+"""Reads the output of iptables-save and ip6tables-save, with that of `ipset save` before or after it. hashlimit and
 limit are token buckets, initially full."""
 import re
 import shlex

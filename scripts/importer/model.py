@@ -32,10 +32,10 @@ class Match:
     length: tuple = None  # of the IP packet
     ttl: tuple = None
     dscp: tuple = None
-    payload: tuple = ()  # ((offset, mask, byte), …) behind the transport header
+    payload: tuple = ()  # ((offset, mask, byte), …) after the transport header
     not_payload: tuple = ()  # of such patterns
     pending: tuple = ()  # what compares bytes, until all else is known: each has `read`
-    later: bool = None  # fragments behind the first
+    later: bool = None  # fragments after the first
     device: str = None
     known: bool = None  # of a connection: in rules of a policy alone
     only_syn: bool = False  # narrowed to SYN: in rules of a policy alone

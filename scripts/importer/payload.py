@@ -43,7 +43,7 @@ U32 = re.compile(r"(0>>22&60@)?(12>>26&60@)?(\d+)((?:(?:&|>>|<<)\d+)*)=([\d:,]+)
 
 
 def u32_test(text):
-    """(is behind the IP header, is behind a TCP header, offset, value, mask) of one test."""
+    """(is after the IP header, is after a TCP header, offset, value, mask) of one test."""
     found = U32.fullmatch(re.sub(r"0x[0-9a-f]+", lambda number: str(int(number[0], 16)), text.lower()))
     if not found or "<<" in found[4]:
         raise Left(f"u32 '{text.strip()}' is more than bytes at a fixed offset")
