@@ -1,38 +1,153 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes members of one set, each page once. */
-
+/* Writes members of one set, each page once. A page of a table of linear hashing holds what agrees
+ * in the last bits of the hash: in the order of the reversed hashes these stand side by side, and
+ * still do when pages are split.
+ */
 #include "compile/member_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "algorithm/member_hash.h"
+#define DIGIT_BITS  11
+#define DIGITS      (1 << DIGIT_BITS)
+#define RADIX_LEAST 4096 /* members from which on it pays */
 
-uint32_t set_epoch(const struct member_table *table, uint32_t set)
+/* ---- the order */
+
+static uint64_t bits_reverse(uint64_t word)
 {
-	return table->layout->epochs >> set & 1 ? RL_MEMBER_EPOCH : 0;
+	word = (word >> 1 & 0x5555555555555555ull) | (word & 0x5555555555555555ull) << 1;
+	word = (word >> 2 & 0x3333333333333333ull) | (word & 0x3333333333333333ull) << 2;
+	word = (word >> 4 & 0x0f0f0f0f0f0f0f0full) | (word & 0x0f0f0f0f0f0f0f0full) << 4;
+	return __builtin_bswap64(word);
 }
 
-size_t batch_page_end(const struct member_table *table, bool ipv6,
-		      const struct member_place *places, size_t first, size_t count)
+uint64_t place_hash(const struct member_place *place)
 {
-	uint32_t page = page_of(table, ipv6, place_hash(&places[first]));
-	size_t end = first + 1;
+	return bits_reverse(place->key);
+}
 
-	while (end < count && page_of(table, ipv6, place_hash(&places[end])) == page)
+static int place_compare(const void *a, const void *b)
+{
+	const struct member_place *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Stable. */
+static void digit_sort(const struct member_place *from, struct member_place *to, size_t count,
+		       int shift)
+{
+	uint32_t start[DIGITS] = {0}, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		start[from[i].key >> shift & (DIGITS - 1)]++;
+	for (int i = 0; i < DIGITS; i++) {
+		uint32_t some = start[i];
+
+		start[i] = sum;
+		sum += some;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[start[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* They come by index, and stay so where the keys are the same. */
+static int places_sort(struct member_place *places, size_t count)
+{
+	struct member_place *other, *from = places, *to, *next;
+
+	if (count < RADIX_LEAST) {
+		qsort(places, count, sizeof(*places), place_compare);
+		return 0;
+	}
+	other = malloc(count * sizeof(*other));
+	if (!other)
+		return -ENOMEM;
+	to = other;
+	for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+		digit_sort(from, to, count, shift);
+		next = from;
+		from = to;
+		to = next;
+	}
+	if (from != places)
+		memcpy(places, from, count * sizeof(*places));
+	free(other);
+	return 0;
+}
+
+static const struct member *member_at(const void *members, size_t stride, size_t index)
+{
+	return (const void *)((const char *)members + index * stride);
+}
+
+int member_order_make(const struct member_table *table, const void *members, size_t stride,
+		      size_t count, struct member_order *out)
+{
+	size_t next[2] = {0};
+	int ret;
+
+	*out = (struct member_order){.places = calloc(count + 1, sizeof(*out->places))};
+	if (!out->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		out->count[!member_is_ipv4(member_at(members, stride, i))]++;
+	next[1] = out->count[0];
+	for (size_t i = 0; i < count; i++) {
+		const struct member *member = member_at(members, stride, i);
+		bool ipv6 = !member_is_ipv4(member);
+		struct member_slot slot;
+
+		slot_of_member(member, 0, 0, 0, &slot);
+		out->places[next[ipv6]++] =
+			(struct member_place){.key = bits_reverse(slot_hash(table, ipv6, &slot)),
+					      .index = i,
+					      .ipv6 = ipv6};
+	}
+	ret = places_sort(out->places, out->count[0]);
+	if (!ret)
+		ret = places_sort(out->places + out->count[0], out->count[1]);
+	if (ret) {
+		free(out->places);
+		out->places = NULL;
+	}
+	return ret;
+}
+
+size_t places_of_page(const struct member_table *table, const struct member_place *places,
+		      size_t count)
+{
+	bool ipv6 = places[0].ipv6;
+	uint32_t page = page_of(table, ipv6, place_hash(places));
+	size_t end = 1;
+
+	while (end < count && places[end].ipv6 == ipv6 &&
+	       page_of(table, ipv6, place_hash(&places[end])) == page)
 		end++;
 	return end;
 }
 
-bool place_repeats(const struct member_batch *batch, const struct member_place *places, size_t i)
+bool place_repeats(const struct member_batch *batch, size_t place)
 {
+	const struct member_place *at = &batch->order.places[place];
 	const struct member *a, *b;
 
-	if (!i || places[i].key != places[i - 1].key)
+	if (!place || at->key != at[-1].key)
 		return false;
-	a = &batch->entries[places[i].index].member;
-	b = &batch->entries[places[i - 1].index].member;
+	a = &batch->entries[at->index].member;
+	b = &batch->entries[at[-1].index].member;
 	return a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/* ---- one entry */
+
+uint32_t set_epoch(const struct member_table *table, uint32_t set)
+{
+	return table->layout->epochs >> set & 1 ? RL_MEMBER_EPOCH : 0;
 }
 
 bool expires_later(uint32_t a, uint32_t b)
@@ -41,8 +156,6 @@ bool expires_later(uint32_t a, uint32_t b)
 		return b; /* never is later than any time */
 	return (int32_t)(a - b) > 0;
 }
-
-/* ---- one entry */
 
 struct written {
 	struct member_slot slot;
@@ -61,7 +174,7 @@ static void entry_meet(struct member_page *page, const struct written *written, 
 		return;
 	}
 	written->entry->became = MEMBER_EXTENDED;
-	page_expires_set(page, place, written->slot.expires);
+	slot_write(page, place, &written->slot);
 }
 
 /* In a swap: its meaning for those who knew the former members. */
@@ -98,7 +211,7 @@ static bool entry_put(struct member_batch *batch, struct member_page *page,
 	if (place >= 0) {
 		entry_meet(page, &written, place);
 	} else {
-		if (page_put(page, written.hash, &written.slot) < 0)
+		if (!page_put(page, written.hash, &written.slot))
 			return false;
 		entry_compare(batch, page, &written);
 		if (batch->former == batch->epoch)
@@ -138,48 +251,30 @@ static void places_count(struct member_batch *batch, const struct member_place *
 	set->extended += sum.extended;
 }
 
-static void places_refuse(struct member_batch *batch, const struct member_place *places,
-			  size_t count)
+/* Puts as many as fit into the page, and stores it; *end is the first that does not. Where all are
+ * there, as `became` says, nothing is to be written. */
+static int page_fill(struct member_batch *batch, const struct member_place *places, size_t count,
+		     size_t *end)
 {
-	for (size_t i = 0; i < count; i++)
-		batch->entries[places[i].index].became = MEMBER_REFUSED;
-}
-
-/* Is there nothing to be written? `became` says what is known before. */
-static bool all_present(const struct member_batch *batch, const struct member_place *places,
-			size_t count)
-{
+	uint32_t number = page_of(batch->table, places->ipv6, place_hash(places));
+	struct member_page page;
 	size_t i = 0;
+	int ret = 0;
 
 	while (i < count && batch->entries[places[i].index].became == MEMBER_PRESENT)
 		i++;
-	return i == count;
-}
+	if (i < count) {
+		ret = page_load(batch->table, places->ipv6, number, &page);
+		if (ret)
+			return ret;
+		for (i = 0; i < count; i++) {
+			const struct member_entry *entry = &batch->entries[places[i].index];
 
-/* Puts as many as fit into the page, and stores it; *end is the first that does not. */
-static int page_fill(struct member_batch *batch, bool ipv6, const struct member_place *places,
-		     size_t count, size_t *end)
-{
-	uint32_t number = page_of(batch->table, ipv6, place_hash(places));
-	struct member_page page;
-	size_t i = 0;
-	int ret;
-
-	if (all_present(batch, places, count)) {
-		places_count(batch, places, count);
-		*end = count;
-		return 0;
+			if (entry->became != MEMBER_REFUSED && !entry_put(batch, &page, &places[i]))
+				break;
+		}
+		ret = page_store(batch->table, &page);
 	}
-	ret = page_load(batch->table, ipv6, number, &page);
-	if (ret)
-		return ret;
-	for (; i < count; i++) {
-		const struct member_entry *entry = &batch->entries[places[i].index];
-
-		if (entry->became != MEMBER_REFUSED && !entry_put(batch, &page, &places[i]))
-			break;
-	}
-	ret = page_store(batch->table, &page);
 	if (!ret)
 		places_count(batch, places, i);
 	*end = i;
@@ -188,9 +283,10 @@ static int page_fill(struct member_batch *batch, bool ipv6, const struct member_
 
 /* The page in which there was no room is split, when its turn comes. Only members that are one
  * address in too many sets stand together even then. */
-static int room_split(struct member_batch *batch, bool ipv6, struct member_place *place)
+static int room_split(struct member_batch *batch, const struct member_place *place)
 {
 	struct member_table *table = batch->table;
+	bool ipv6 = place->ipv6;
 	uint64_t held = members_held(table, ipv6) + batch->order.count[ipv6];
 
 	if (pages_count(table, ipv6) < 4 * pages_needed(ipv6, held) + 64)
@@ -201,36 +297,26 @@ static int room_split(struct member_batch *batch, bool ipv6, struct member_place
 	return 0;
 }
 
-static int family_write(struct member_batch *batch, bool ipv6)
-{
-	struct member_place *places = order_places(&batch->order, ipv6);
-	size_t count = batch->order.count[ipv6], first = 0;
-	int ret = 0;
-
-	while (!ret && first < count) {
-		size_t end = batch_page_end(batch->table, ipv6, places, first, count), done = 0;
-
-		ret = page_fill(batch, ipv6, places + first, end - first, &done);
-		if (ret)
-			break;
-		first += done;
-		if (first < end)
-			ret = room_split(batch, ipv6, &places[first]);
-	}
-	if (ret) {
-		places_refuse(batch, places + first, count - first);
-		places_count(batch, places + first, count - first);
-	}
-	return ret;
-}
-
 int batch_write(struct member_batch *batch)
 {
-	int ret = family_write(batch, false);
+	const struct member_place *places = batch->order.places;
+	size_t left = batch->order.count[0] + batch->order.count[1];
+	int ret = 0;
 
-	if (!ret)
-		return family_write(batch, true);
-	places_refuse(batch, order_places(&batch->order, true), batch->order.count[1]);
-	places_count(batch, order_places(&batch->order, true), batch->order.count[1]);
+	while (!ret && left) {
+		size_t count = places_of_page(batch->table, places, left), done = 0;
+
+		ret = page_fill(batch, places, count, &done);
+		if (ret)
+			break;
+		places += done;
+		left -= done;
+		if (done < count)
+			ret = room_split(batch, places);
+	}
+	for (size_t i = 0; ret && i < left; i++)
+		batch->entries[places[i].index].became = MEMBER_REFUSED;
+	if (ret)
+		places_count(batch, places, left);
 	return ret;
 }

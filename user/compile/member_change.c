@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Adds members to a set, and deletes them. */
+/* Adds members to a set, deletes them, and replaces all of a set at once. For that, members are
+ * written with an epoch, a bit; the set has those with the epoch that the layout names, so one word
+ * that changes is the moment. Those of the former epoch are removed afterwards, and must be before
+ * the next such moment.
+ */
 
 #include "compile/member_table.h"
 
@@ -7,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithm/member_hash.h"
 #include "compile/member_parts.h"
 
 #define SWEEP_PAGES 4 /* that every change looks through besides, and … */
@@ -17,65 +20,58 @@
 
 /* The future of the entry, as far as the page says. A repeated one may extend the one before. */
 static enum member_became entry_look(const struct member_batch *batch,
-				     const union rl_member_page *lines, bool ipv6,
-				     const struct member_place *places, size_t i)
+				     const union rl_member_page *lines, size_t at)
 {
-	const struct member_entry *entry = &batch->entries[places[i].index];
+	const struct member_place *place = &batch->order.places[at];
+	const struct member_entry *entry = &batch->entries[place->index];
 	struct member_slot slot;
-	int place = -1;
+	int found = -1;
 
 	slot_of_member(&entry->member, batch->set, batch->epoch, 0, &slot);
 	if (lines)
-		place = slot_find(lines, ipv6, place_hash(&places[i]), &slot);
-	if (place >= 0)
-		slot_read(lines, ipv6, place, &slot);
-	if (place >= 0 && !member_expired(slot.expires, batch->table->now))
+		found = slot_find(lines, place->ipv6, place_hash(place), &slot);
+	if (found >= 0)
+		slot_read(lines, place->ipv6, found, &slot);
+	if (found >= 0 && !member_expired(slot.expires, batch->table->now))
 		return expires_later(entry->expires, slot.expires) ? MEMBER_EXTENDED
 								   : MEMBER_PRESENT;
-	return place_repeats(batch, places, i) ? MEMBER_EXTENDED : MEMBER_ADDED;
+	return place_repeats(batch, at) ? MEMBER_EXTENDED : MEMBER_ADDED;
 }
 
-/* Marks the entries of one page. */
-static int page_look(struct member_batch *batch, bool ipv6, const struct member_place *places,
-		     size_t first, size_t end, uint64_t *fresh)
+/* Marks the entries, and counts the new ones of each family. */
+static int entries_look(struct member_batch *batch, size_t count, size_t fresh[2])
 {
 	struct member_table *table = batch->table;
-	struct rl_member_key key = page_key(ipv6, page_of(table, ipv6, place_hash(&places[first])));
-	union rl_member_page lines;
-	int ret = table->store.read(table->store.arg, &key, &lines);
 
-	if (ret && ret != -ENOENT)
-		return ret;
-	for (size_t i = first; i < end; i++) {
-		enum member_became became = entry_look(batch, ret ? NULL : &lines, ipv6, places, i);
+	for (size_t first = 0, end; first < count; first = end) {
+		const struct member_place *places = batch->order.places;
+		bool ipv6 = places[first].ipv6;
+		struct rl_member_key key =
+			page_key(ipv6, page_of(table, ipv6, place_hash(&places[first])));
+		union rl_member_page lines;
+		int ret = table->store.read(table->store.arg, &key, &lines);
 
-		batch->entries[places[i].index].became = became;
-		*fresh += became == MEMBER_ADDED;
+		if (ret && ret != -ENOENT)
+			return ret;
+		end = first + places_of_page(table, places + first, count - first);
+		for (size_t i = first; i < end; i++) {
+			enum member_became became = entry_look(batch, ret ? NULL : &lines, i);
+
+			batch->entries[places[i].index].became = became;
+			fresh[ipv6] += became == MEMBER_ADDED;
+		}
 	}
 	return 0;
 }
 
-static int family_look(struct member_batch *batch, bool ipv6, uint64_t *fresh)
-{
-	const struct member_place *places = order_places(&batch->order, ipv6);
-	size_t count = batch->order.count[ipv6];
-	int ret = 0;
-
-	if (count && !pages_count(batch->table, ipv6))
-		ret = table_split(batch->table, ipv6);
-	for (size_t first = 0, end; !ret && first < count; first = end) {
-		end = batch_page_end(batch->table, ipv6, places, first, count);
-		ret = page_look(batch, ipv6, places, first, end, fresh);
-	}
-	return ret;
-}
-
 /* ---- room in the set */
 
-/* The first new ones in the order in which they were given are taken. */
-static void surplus_refuse(struct member_batch *batch, size_t count, uint64_t room,
-			   uint64_t fresh[2])
+/* The first new ones in the order in which they were given are taken. If a member is refused, it is
+ * so each time that it was given. */
+static void surplus_refuse(struct member_batch *batch, size_t count, uint64_t room, size_t fresh[2])
 {
+	const struct member_place *places = batch->order.places;
+
 	for (size_t i = 0; i < count; i++) {
 		struct member_entry *entry = &batch->entries[i];
 
@@ -88,55 +84,28 @@ static void surplus_refuse(struct member_batch *batch, size_t count, uint64_t ro
 		entry->became = MEMBER_REFUSED;
 		fresh[!member_is_ipv4(&entry->member)]--;
 	}
-}
-
-/* If a member is refused, it is so each time that it was given. */
-static void repeats_refuse(struct member_batch *batch, bool ipv6)
-{
-	const struct member_place *places = order_places(&batch->order, ipv6);
-
-	for (size_t i = 1; i < batch->order.count[ipv6]; i++)
-		if (place_repeats(batch, places, i))
+	for (size_t i = 1; i < count; i++)
+		if (place_repeats(batch, i))
 			batch->entries[places[i].index].became =
 				batch->entries[places[i - 1].index].became == MEMBER_REFUSED
 					? MEMBER_REFUSED
 					: MEMBER_EXTENDED;
 }
 
-static int room_make(struct member_batch *batch, size_t count, uint64_t fresh[2])
+static int room_make(struct member_batch *batch, size_t count, size_t fresh[2])
 {
 	const struct rl_set *set = &batch->table->sets[batch->set];
-	uint64_t wanted = fresh[0] + fresh[1], held;
+	uint64_t wanted = (uint64_t)fresh[0] + fresh[1];
 	int ret =
 		sweep_for_room(batch->table, batch->set, wanted < set->max ? set->max - wanted : 0);
 
-	if (ret)
-		return ret;
-	held = (uint64_t)set->members[0] + set->members[1];
-	if (held + wanted <= set->max)
-		return 0;
-	surplus_refuse(batch, count, held < set->max ? set->max - held : 0, fresh);
-	repeats_refuse(batch, false);
-	repeats_refuse(batch, true);
-	return 0;
-}
-
-/* ---- adding */
-
-static int table_prepare(struct member_batch *batch, size_t count)
-{
-	uint64_t fresh[2] = {0};
-	int ret = family_look(batch, false, &fresh[0]);
-
-	if (!ret)
-		ret = family_look(batch, true, &fresh[1]);
-	if (!ret)
-		ret = room_make(batch, count, fresh);
-	for (int ipv6 = 0; !ret && ipv6 < 2; ipv6++)
-		ret = table_grow(batch->table, ipv6,
-				 members_held(batch->table, ipv6) + fresh[ipv6]);
+	if (!ret && set_held(set) + wanted > set->max)
+		surplus_refuse(batch, count,
+			       set_held(set) < set->max ? set->max - set_held(set) : 0, fresh);
 	return ret;
 }
+
+/* ---- adding and deleting */
 
 /* The change itself is done: an error of this is not one of that. */
 static void some_sweep(struct member_table *table, size_t count)
@@ -150,14 +119,15 @@ int member_table_add(struct member_table *table, uint32_t set, struct member_ent
 	struct member_batch batch = {.table = table,
 				     .set = set,
 				     .epoch = set_epoch(table, set),
+				     .former = set_epoch(table, set),
 				     .entries = entries,
 				     .result = result};
-	int ret;
+	size_t fresh[2] = {0};
+	int ret = member_order_make(table, entries, sizeof(*entries), count, &batch.order) ?:
+		  entries_look(&batch, count, fresh) ?:
+		  room_make(&batch, count, fresh) ?:
+		  table_grow(table, fresh);
 
-	batch.former = batch.epoch;
-	ret = member_order_make(table, entries, sizeof(*entries), count, &batch.order);
-	if (!ret)
-		ret = table_prepare(&batch, count);
 	if (!ret) {
 		ret = batch_write(&batch);
 	} else {
@@ -166,18 +136,18 @@ int member_table_add(struct member_table *table, uint32_t set, struct member_ent
 		result->refused += count;
 		table->sets[set].refused += count;
 	}
-	member_order_clear(&batch.order);
+	free(batch.order.places);
 	if (!ret)
 		some_sweep(table, count);
 	return ret;
 }
 
-/* ---- deleting */
-
+/* Those of one page. */
 static int page_delete(struct member_table *table, uint32_t set, const struct member *members,
-		       bool ipv6, const struct member_place *places, size_t count,
+		       const struct member_place *places, size_t count,
 		       struct member_result *result)
 {
+	bool ipv6 = places->ipv6;
 	struct member_page page;
 	size_t deleted = 0;
 	int ret = page_load(table, ipv6, page_of(table, ipv6, place_hash(places)), &page);
@@ -205,38 +175,136 @@ static int page_delete(struct member_table *table, uint32_t set, const struct me
 	return 0;
 }
 
-static int family_delete(struct member_table *table, uint32_t set, const struct member *members,
-			 bool ipv6, const struct member_order *order, struct member_result *result)
-{
-	const struct member_place *places = order_places(order, ipv6);
-	size_t count = order->count[ipv6];
-	int ret = 0;
-
-	if (!pages_count(table, ipv6)) {
-		result->missing += count;
-		return 0;
-	}
-	for (size_t first = 0, end; !ret && first < count; first = end) {
-		end = batch_page_end(table, ipv6, places, first, count);
-		ret = page_delete(table, set, members, ipv6, places + first, end - first, result);
-	}
-	return ret;
-}
-
 int member_table_delete(struct member_table *table, uint32_t set, const struct member *members,
 			size_t count, struct member_result *result)
 {
 	struct member_order order;
 	int ret = member_order_make(table, members, sizeof(*members), count, &order);
 
+	for (size_t first = 0, some; !ret && first < count; first += some) {
+		some = places_of_page(table, order.places + first, count - first);
+		ret = page_delete(table, set, members, order.places + first, some, result);
+	}
+	free(order.places);
+	if (ret)
+		return ret;
+	table_shrink(table, 1 + count); /* an error leaves pages that are too many */
+	some_sweep(table, count);
+	return 0;
+}
+
+/* ---- all members of a set */
+
+static void stale_tell(struct member_table *table)
+{
+	__atomic_store_n(&table->layout->stale, 1, __ATOMIC_SEQ_CST);
+}
+
+/* `changes` tells whoever caches answers, even if no page is written afterwards. */
+static void epoch_flip(struct member_table *table, uint32_t set)
+{
+	struct rl_member_layout *layout = table->layout;
+
+	__atomic_store_n(&layout->epochs, layout->epochs ^ 1ull << set, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&layout->swaps, layout->swaps + 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&layout->changes, layout->changes + 1, __ATOMIC_SEQ_CST);
+}
+
+int member_table_flush(struct member_table *table, uint32_t set)
+{
+	struct rl_set *counts = &table->sets[set];
+	int ret = sweep_stale(table);
+
+	if (ret)
+		return ret;
+	stale_tell(table);
+	epoch_flip(table, set);
+	counts->deleted += set_held(counts);
+	counts->members[0] = counts->members[1] = 0;
+	sweep_stale(table); /* if it fails, the next change of this kind does it */
+	return 0;
+}
+
+/* Each member once, with the latest time that was given for it. */
+static void entries_unite(struct member_batch *batch, size_t count)
+{
+	struct member_order *order = &batch->order;
+	struct member_entry *first = NULL;
+	size_t kept = 0;
+
+	order->count[0] = order->count[1] = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct member_place place = order->places[i];
+		struct member_entry *entry = &batch->entries[place.index];
+
+		if (first && !memcmp(&first->member, &entry->member, sizeof(entry->member))) {
+			if (expires_later(entry->expires, first->expires))
+				first->expires = entry->expires;
+			entry->became = MEMBER_PRESENT;
+			continue;
+		}
+		first = entry;
+		first->became = MEMBER_ADDED;
+		order->places[kept++] = place;
+		order->count[place.ipv6]++;
+	}
+}
+
+/* The moment, and what it means for the counts. */
+static void incoming_settle(struct member_batch *batch)
+{
+	struct rl_set *set = &batch->table->sets[batch->set];
+	struct member_result *result = batch->result;
+	uint64_t held = set_held(set), stay = result->extended + result->present;
+
+	epoch_flip(batch->table, batch->set);
+	result->deleted = held > stay ? held - stay : 0;
+	set->members[0] = batch->order.count[0];
+	set->members[1] = batch->order.count[1];
+	set->added += result->added;
+	set->extended += result->extended;
+	set->deleted += result->deleted;
+}
+
+/* Whether it has happened or not, the members of the other epoch go. */
+static int batch_swap(struct member_batch *batch)
+{
+	struct member_table *table = batch->table;
+	int ret;
+
+	stale_tell(table);
+	table->incoming = 1ull << batch->set;
+	ret = table_grow(table, batch->order.count) ?: batch_write(batch);
 	if (!ret)
-		ret = family_delete(table, set, members, false, &order, result);
+		incoming_settle(batch);
+	table->incoming = 0;
+	sweep_stale(table); /* if it fails, the next change of this kind does it */
+	return ret;
+}
+
+int member_table_swap(struct member_table *table, uint32_t set, struct member_entry *entries,
+		      size_t count, struct member_result *result)
+{
+	struct member_result sum = {0};
+	struct member_batch batch = {.table = table,
+				     .set = set,
+				     .epoch = set_epoch(table, set) ^ RL_MEMBER_EPOCH,
+				     .former = set_epoch(table, set),
+				     .entries = entries,
+				     .result = &sum};
+	int ret =
+		sweep_stale(table)
+			?: member_order_make(table, entries, sizeof(*entries), count, &batch.order);
+
+	if (ret)
+		return ret;
+	entries_unite(&batch, count);
+	if (batch.order.count[0] + batch.order.count[1] > table->sets[set].max)
+		ret = -ENOSPC;
+	else
+		ret = batch_swap(&batch);
+	free(batch.order.places);
 	if (!ret)
-		ret = family_delete(table, set, members, true, &order, result);
-	for (int ipv6 = 0; !ret && ipv6 < 2; ipv6++)
-		table_shrink(table, ipv6, 1 + count); /* an error leaves pages that are too many */
-	member_order_clear(&order);
-	if (!ret)
-		some_sweep(table, count);
+		*result = sum;
 	return ret;
 }

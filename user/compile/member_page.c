@@ -8,7 +8,25 @@
 #include <errno.h>
 #include <string.h>
 
-#include "algorithm/member_hash.h"
+static uint32_t page_lines(bool ipv6)
+{
+	return ipv6 ? RL_MEMBER_LINES6 : RL_MEMBER_LINES4;
+}
+
+static uint32_t page_ways(bool ipv6)
+{
+	return ipv6 ? RL_MEMBER_WAYS6 : RL_MEMBER_WAYS4;
+}
+
+static uint32_t place_line(bool ipv6, uint32_t place)
+{
+	return ipv6 ? place / RL_MEMBER_WAYS6 : place / RL_MEMBER_WAYS4;
+}
+
+static uint32_t place_way(bool ipv6, uint32_t place)
+{
+	return ipv6 ? place % RL_MEMBER_WAYS6 : place % RL_MEMBER_WAYS4;
+}
 
 /* ---- slots */
 
@@ -75,19 +93,19 @@ void slot_read(const union rl_member_page *lines, bool ipv6, uint32_t place,
 	}
 }
 
-static bool place_is_free(const union rl_member_page *lines, bool ipv6, uint32_t place)
+static uint16_t meta_at(const union rl_member_page *lines, bool ipv6, uint32_t place)
 {
 	uint32_t line = place_line(ipv6, place), way = place_way(ipv6, place);
 
-	return !(ipv6 ? lines->line6[line].meta[way] : lines->line4[line].meta[way]);
+	return ipv6 ? lines->line6[line].meta[way] : lines->line4[line].meta[way];
 }
 
 bool slot_next(const union rl_member_page *lines, bool ipv6, uint32_t *place,
 	       struct member_slot *out)
 {
-	uint32_t slots = page_slots(ipv6);
+	uint32_t slots = page_lines(ipv6) * page_ways(ipv6);
 
-	while (*place < slots && place_is_free(lines, ipv6, *place))
+	while (*place < slots && !meta_at(lines, ipv6, *place))
 		++*place;
 	if (*place == slots)
 		return false;
@@ -95,7 +113,7 @@ bool slot_next(const union rl_member_page *lines, bool ipv6, uint32_t *place,
 	return true;
 }
 
-static void slot_write(struct member_page *page, uint32_t place, const struct member_slot *slot)
+void slot_write(struct member_page *page, uint32_t place, const struct member_slot *slot)
 {
 	uint32_t line = place_line(page->ipv6, place), way = place_way(page->ipv6, place);
 
@@ -122,27 +140,27 @@ static __u32 *line_word(union rl_member_page *lines, bool ipv6, uint32_t line)
 	return ipv6 ? &lines->line6[line].page : &lines->line4[line].page;
 }
 
-static bool line_is_full(const union rl_member_page *lines, bool ipv6, uint32_t line)
-{
-	return (ipv6 ? lines->line6[line].page : lines->line4[line].page) & RL_MEMBER_FULL;
-}
-
-static bool way_holds(const union rl_member_page *lines, bool ipv6, uint32_t line, uint32_t way,
-		      const struct member_slot *wanted)
-{
-	if (ipv6) {
-		const struct rl_member_line6 *held = &lines->line6[line];
-
-		return held->meta[way] == wanted->meta && held->addr[way][0] == wanted->addr[0] &&
-		       held->addr[way][1] == wanted->addr[1];
-	}
-	return lines->line4[line].meta[way] == wanted->meta &&
-	       lines->line4[line].addr[way] == wanted->addr[0];
-}
-
 static uint32_t line_next(bool ipv6, uint32_t line)
 {
 	return line + 1 < page_lines(ipv6) ? line + 1 : 0;
+}
+
+/* The place in the line that has this member; `meta` 0: the first that is free. -1: there is none.
+ */
+static int line_find(const union rl_member_page *lines, bool ipv6, uint32_t line,
+		     const struct member_slot *wanted)
+{
+	uint32_t end = (line + 1) * page_ways(ipv6);
+	struct member_slot slot;
+
+	for (uint32_t place = line * page_ways(ipv6); place < end; place++) {
+		if (meta_at(lines, ipv6, place) != wanted->meta)
+			continue;
+		slot_read(lines, ipv6, place, &slot);
+		if (!wanted->meta || !memcmp(slot.addr, wanted->addr, sizeof(slot.addr)))
+			return place;
+	}
+	return -1;
 }
 
 int slot_find(const union rl_member_page *lines, bool ipv6, uint64_t hash,
@@ -151,20 +169,13 @@ int slot_find(const union rl_member_page *lines, bool ipv6, uint64_t hash,
 	uint32_t line = member_line(hash, page_lines(ipv6));
 
 	for (int probe = 0; probe < RL_MEMBER_PROBES; probe++, line = line_next(ipv6, line)) {
-		for (uint32_t way = 0; way < page_ways(ipv6); way++)
-			if (way_holds(lines, ipv6, line, way, wanted))
-				return line * page_ways(ipv6) + way;
-		if (!line_is_full(lines, ipv6, line))
+		int place = line_find(lines, ipv6, line, wanted);
+
+		if (place >= 0)
+			return place;
+		if (!((ipv6 ? lines->line6[line].page : lines->line4[line].page) & RL_MEMBER_FULL))
 			return -1;
 	}
-	return -1;
-}
-
-static int line_room(const union rl_member_page *lines, bool ipv6, uint32_t line)
-{
-	for (uint32_t way = 0; way < page_ways(ipv6); way++)
-		if (!(ipv6 ? lines->line6[line].meta[way] : lines->line4[line].meta[way]))
-			return line * page_ways(ipv6) + way;
 	return -1;
 }
 
@@ -177,36 +188,28 @@ static void lines_pass(struct member_page *page, uint64_t hash, uint32_t last)
 		*line_word(&page->lines, page->ipv6, line) |= RL_MEMBER_FULL;
 }
 
-int page_put(struct member_page *page, uint64_t hash, const struct member_slot *slot)
+bool page_put(struct member_page *page, uint64_t hash, const struct member_slot *slot)
 {
+	static const struct member_slot room;
 	uint32_t line = member_line(hash, page_lines(page->ipv6));
 
 	for (int probe = 0; probe < RL_MEMBER_PROBES; probe++, line = line_next(page->ipv6, line)) {
-		int place = line_room(&page->lines, page->ipv6, line);
+		int place = line_find(&page->lines, page->ipv6, line, &room);
 
 		if (place < 0)
 			continue;
 		lines_pass(page, hash, line);
 		slot_write(page, place, slot);
 		page->used++;
-		return place;
+		return true;
 	}
-	return -1;
+	return false;
 }
 
 void page_free(struct member_page *page, uint32_t place)
 {
 	slot_write(page, place, &(struct member_slot){0});
 	page->used--;
-}
-
-void page_expires_set(struct member_page *page, uint32_t place, uint32_t expires)
-{
-	struct member_slot slot;
-
-	slot_read(&page->lines, page->ipv6, place, &slot);
-	slot.expires = expires;
-	slot_write(page, place, &slot);
 }
 
 /* ---- pages */
@@ -300,66 +303,37 @@ int page_load(struct member_table *table, bool ipv6, uint32_t number, struct mem
 
 	page_begin(out, ipv6, number);
 	ret = table->store.read(table->store.arg, &out->key, &out->lines);
-	if (ret == -ENOENT) {
-		memset(&out->lines, 0, sizeof(out->lines));
-		lines_begin(out);
-		return 0;
-	}
-	if (ret)
-		return ret;
-	out->exists = true;
-	page_clean(table, out);
-	return 0;
-}
-
-/* A page that packets have found so far may be gone with the next change of a page (abi/sets.h). */
-static void change_tell(struct member_table *table)
-{
-	__atomic_store_n(&table->layout->changes, table->layout->changes + 1, __ATOMIC_SEQ_CST);
-}
-
-static void page_count(struct member_table *table, struct member_page *page)
-{
-	bool ipv6 = page->ipv6;
-
-	for (int set = 0; set < RL_SETS_MAX; set++) {
-		table->sets[set].members[ipv6] += page->members[set];
-		table->sets[set].expired += page->expired[set];
-	}
-	memset(page->members, 0, sizeof(page->members));
-	memset(page->expired, 0, sizeof(page->expired));
-}
-
-int page_remove(struct member_table *table, struct member_page *page)
-{
-	int ret;
-
-	change_tell(table);
-	ret = table->store.remove(table->store.arg, &page->key);
 	if (ret && ret != -ENOENT)
 		return ret;
-	page->exists = false;
-	page->changed = false;
-	page_count(table, page);
+	out->exists = !ret;
+	page_clean(table, out);
 	return 0;
 }
 
 int page_store(struct member_table *table, struct member_page *page)
 {
-	int ret;
+	struct rl_member_layout *layout = table->layout;
+	int ret = 0;
 
 	if (!page->changed)
 		return 0;
-	if (!page->used && page->exists)
-		return page_remove(table, page);
-	if (page->used) {
-		change_tell(table);
+	/* A page that packets have found so far may be gone with the next change of a page
+	 * (abi/sets.h). */
+	if (page->used || page->exists)
+		__atomic_store_n(&layout->changes, layout->changes + 1, __ATOMIC_SEQ_CST);
+	if (page->used)
 		ret = table->store.write(table->store.arg, &page->key, &page->lines);
-		if (ret)
-			return ret;
-		page->exists = true;
-	}
+	else if (page->exists)
+		ret = table->store.remove(table->store.arg, &page->key);
+	if (ret && (page->used || ret != -ENOENT))
+		return ret;
+	page->exists = page->used;
 	page->changed = false;
-	page_count(table, page);
+	for (int set = 0; set < RL_SETS_MAX; set++) {
+		table->sets[set].members[page->ipv6] += page->members[set];
+		table->sets[set].expired += page->expired[set];
+	}
+	memset(page->members, 0, sizeof(page->members));
+	memset(page->expired, 0, sizeof(page->expired));
 	return 0;
 }

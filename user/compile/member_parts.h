@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "algorithm/member_hash.h"
 #include "compile/member_table.h"
 
 /* ---- member_page.c: one page
@@ -31,31 +32,6 @@ struct member_page {
 	union rl_member_page lines;
 };
 
-static inline uint32_t page_lines(bool ipv6)
-{
-	return ipv6 ? RL_MEMBER_LINES6 : RL_MEMBER_LINES4;
-}
-
-static inline uint32_t page_ways(bool ipv6)
-{
-	return ipv6 ? RL_MEMBER_WAYS6 : RL_MEMBER_WAYS4;
-}
-
-static inline uint32_t page_slots(bool ipv6)
-{
-	return page_lines(ipv6) * page_ways(ipv6);
-}
-
-static inline uint32_t place_line(bool ipv6, uint32_t place)
-{
-	return ipv6 ? place / RL_MEMBER_WAYS6 : place / RL_MEMBER_WAYS4;
-}
-
-static inline uint32_t place_way(bool ipv6, uint32_t place)
-{
-	return ipv6 ? place % RL_MEMBER_WAYS6 : place % RL_MEMBER_WAYS4;
-}
-
 static inline struct rl_member_key page_key(bool ipv6, uint32_t number)
 {
 	return (struct rl_member_key){.family = ipv6 ? 6 : 4, .page = number};
@@ -80,9 +56,10 @@ uint64_t slot_hash(const struct member_table *table, bool ipv6, const struct mem
 /* Is it of its set's present epoch? */
 bool slot_is_current(const struct member_table *table, const struct member_slot *slot);
 
-/* The slot by its place, 0..page_slots() - 1. */
+/* The slot by its place: the lines' ways, one line after the other. */
 void slot_read(const union rl_member_page *lines, bool ipv6, uint32_t place,
 	       struct member_slot *out);
+void slot_write(struct member_page *page, uint32_t place, const struct member_slot *slot);
 
 /* The next slot that is not free, from *place on, which is moved past it; false: there is none.
  */
@@ -93,11 +70,10 @@ bool slot_next(const union rl_member_page *lines, bool ipv6, uint32_t *place,
 int slot_find(const union rl_member_page *lines, bool ipv6, uint64_t hash,
 	      const struct member_slot *wanted);
 
-/* Puts a member that is not there; returns its place, or -1: there is no room for this hash. Does
- * not count it in `members`. */
-int page_put(struct member_page *page, uint64_t hash, const struct member_slot *slot);
+/* Puts a member that is not there; false: there is no room for this hash. Does not count it in
+ * `members`. */
+bool page_put(struct member_page *page, uint64_t hash, const struct member_slot *slot);
 void page_free(struct member_page *page, uint32_t place);
-void page_expires_set(struct member_page *page, uint32_t place, uint32_t expires);
 
 /* Moves to `to`, which need not be set before, what belongs there with so many pages. */
 void page_part(const struct member_table *table, struct member_page *from, uint32_t number,
@@ -109,17 +85,70 @@ int page_load(struct member_table *table, bool ipv6, uint32_t number, struct mem
 
 /* Writes it if it has changed, or removes it if it is empty, and counts. */
 int page_store(struct member_table *table, struct member_page *page);
-int page_remove(struct member_table *table, struct member_page *page);
 
 /* rl_member_layout.pages4, pages6. */
 uint64_t pages_read(const struct member_table *table, bool ipv6);
 void pages_publish(struct member_table *table, bool ipv6, uint64_t pages);
 
-/* ---- member_order.c: members in the order of their pages, however many there are */
+/* ---- member_layout.c: which lengths there may be around an address, how many pages there are, and
+ * when members expire */
+
+/* The member is about to be written: packets look for its length from now on. */
+void guide_add(struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
+	       const struct member_slot *slot);
+
+/* May there be members of so many bits around the address, which is as in a slot? */
+bool guide_has(const struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
+	       const __u64 addr[2], uint32_t len);
+
+static inline uint32_t pages_count(const struct member_table *table, bool ipv6)
+{
+	return pages_read(table, ipv6);
+}
+
+/* The page of a hash; where there is none yet, the first, which the store lacks. */
+static inline uint32_t page_of(const struct member_table *table, bool ipv6, uint64_t hash)
+{
+	return member_page(hash, pages_read(table, ipv6));
+}
+
+/* Members of the family in all sets, and of both families in one. */
+uint64_t members_held(const struct member_table *table, bool ipv6);
+
+static inline uint64_t set_held(const struct rl_set *set)
+{
+	return (uint64_t)set->members[0] + set->members[1];
+}
+
+/* Pages that so many members of the family need. */
+uint32_t pages_needed(bool ipv6, uint64_t members);
+
+/* Splits the next page in turn. */
+int table_split(struct member_table *table, bool ipv6);
+
+/* Splits pages until so many more members of IPv4 and of IPv6 have room. */
+int table_grow(struct member_table *table, const size_t more[2]);
+
+/* Merges, of each family, at most so many pages that the members which are there do not need. */
+int table_shrink(struct member_table *table, uint32_t most);
+
+/* A member with this time is about to be written. */
+void expiry_note(struct rl_member_layout *layout, uint32_t expires);
+
+/* Removes what has expired until the set has at most so many members, or nothing is left to remove.
+ */
+int sweep_for_room(struct member_table *table, uint32_t set, uint64_t members);
+
+/* No members of former epochs are left when it returns 0. */
+int sweep_stale(struct member_table *table);
+
+/* ---- member_batch.c: members in the order of their pages, however many there are; those of one
+ * set are written together, page by page */
 
 struct member_place {
 	uint64_t key;   /* the hash, its bits in reverse order */
 	uint32_t index; /* of the member, as it was given */
+	bool ipv6;
 };
 
 /* IPv4 members first, then IPv6 ones; each by key, the same member by index. */
@@ -131,70 +160,12 @@ struct member_order {
 /* Members stand `stride` bytes apart. 0 or -ENOMEM. */
 int member_order_make(const struct member_table *table, const void *members, size_t stride,
 		      size_t count, struct member_order *out);
-void member_order_clear(struct member_order *order);
-
-/* The first place of a family. */
-static inline struct member_place *order_places(const struct member_order *order, bool ipv6)
-{
-	return order->places + (ipv6 ? order->count[0] : 0);
-}
 
 uint64_t place_hash(const struct member_place *place);
 
-/* ---- member_guide.c: which lengths there may be around an address */
-
-/* The member is about to be written: packets look for its length from now on. */
-void guide_add(struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
-	       const struct member_slot *slot);
-
-/* May there be members of so many bits around the address, which is as in a slot? */
-bool guide_has(const struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
-	       const __u64 addr[2], uint32_t len);
-
-/* Takes over the guide of `from`, which names all lengths that there are. */
-void guide_replace(struct rl_member_layout *layout, const struct rl_member_layout *from);
-
-/* ---- member_grow.c: one page more, one fewer */
-
-static inline uint32_t pages_count(const struct member_table *table, bool ipv6)
-{
-	return pages_read(table, ipv6);
-}
-
-/* The page of a hash; there is one. */
-uint32_t page_of(const struct member_table *table, bool ipv6, uint64_t hash);
-
-/* Members of the family in all sets. */
-uint64_t members_held(const struct member_table *table, bool ipv6);
-
-/* Pages that so many members of the family need. */
-uint32_t pages_needed(bool ipv6, uint64_t members);
-
-/* Splits the next page in turn. */
-int table_split(struct member_table *table, bool ipv6);
-
-/* Splits pages until so many members have room. */
-int table_grow(struct member_table *table, bool ipv6, uint64_t members);
-
-/* Merges at most so many pages of those that the members which are there do not need. */
-int table_shrink(struct member_table *table, bool ipv6, uint32_t most);
-
-/* ---- member_sweep.c: when members expire, and room by those that have */
-
-/* A member with this time is about to be written. */
-void expiry_note(struct rl_member_layout *layout, uint32_t expires);
-
-/* May a member have expired? */
-bool expiry_is_due(const struct member_table *table);
-
-/* Removes what has expired until the set has at most so many members, or nothing is left to remove.
- */
-int sweep_for_room(struct member_table *table, uint32_t set, uint64_t members);
-
-/* No members of former epochs are left when it returns 0. */
-int sweep_stale(struct member_table *table);
-
-/* ---- member_batch.c: members of one set that are written together, page by page */
+/* How many of `count` places, from the first on, are of its page. */
+size_t places_of_page(const struct member_table *table, const struct member_place *places,
+		      size_t count);
 
 struct member_batch {
 	struct member_table *table;
@@ -208,12 +179,8 @@ struct member_batch {
 
 uint32_t set_epoch(const struct member_table *table, uint32_t set);
 
-/* Where the members of one page end. */
-size_t batch_page_end(const struct member_table *table, bool ipv6,
-		      const struct member_place *places, size_t first, size_t count);
-
 /* Does the place hold the same member as the one before? */
-bool place_repeats(const struct member_batch *batch, const struct member_place *places, size_t i);
+bool place_repeats(const struct member_batch *batch, size_t place);
 
 /* Does `a` end later than `b`? */
 bool expires_later(uint32_t a, uint32_t b);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithm/member_hash.h"
 #include "base/units.h"
 #include "compile/member_parts.h"
 
@@ -23,25 +22,18 @@ static uint32_t changes_read(const struct member_table *table)
 
 /* ---- one member */
 
-struct wanted {
-	uint32_t set;
-	struct member member;
-};
-
-static int wanted_read(struct member_table *table, const struct wanted *wanted,
-		       struct member_entry *out)
+static int one_read(struct member_table *table, uint32_t set, const struct member *member,
+		    struct member_entry *out)
 {
-	bool ipv6 = !member_is_ipv4(&wanted->member);
+	bool ipv6 = !member_is_ipv4(member);
 	union rl_member_page lines;
 	struct member_slot slot;
 	struct rl_member_key key;
 	uint64_t hash, epochs = __atomic_load_n(&table->layout->epochs, __ATOMIC_ACQUIRE);
 	int place, ret;
 
-	slot_of_member(&wanted->member, wanted->set,
-		       epochs >> wanted->set & 1 ? RL_MEMBER_EPOCH : 0, 0, &slot);
-	if (!pages_count(table, ipv6) ||
-	    !guide_has(table->layout, table->seed, ipv6, slot.addr, slot_len(&slot)))
+	slot_of_member(member, set, epochs >> set & 1 ? RL_MEMBER_EPOCH : 0, 0, &slot);
+	if (!guide_has(table->layout, table->seed, ipv6, slot.addr, slot_len(&slot)))
 		return -ENOENT;
 	hash = slot_hash(table, ipv6, &slot);
 	key = page_key(ipv6, page_of(table, ipv6, hash));
@@ -54,53 +46,44 @@ static int wanted_read(struct member_table *table, const struct wanted *wanted,
 	slot_read(&lines, ipv6, place, &slot);
 	if (member_expired(slot.expires, table->now))
 		return -ENOENT;
-	*out = (struct member_entry){.member = wanted->member, .expires = slot.expires};
+	*out = (struct member_entry){.member = *member, .expires = slot.expires};
 	return 0;
+}
+
+/* The longest member around the address, from `longest` down to `least` bits. */
+static int longest_read(struct member_table *table, uint32_t set, const uint8_t addr[16],
+			int longest, int least, struct member_entry *out)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < READ_RETRIES; i++) {
+		uint32_t changes = changes_read(table);
+
+		ret = -ENOENT;
+		for (int len = longest; ret == -ENOENT && len >= least; len--) {
+			struct member member = {.len = len};
+
+			prefix_mask(member.addr, addr, len);
+			ret = one_read(table, set, &member, out);
+		}
+		if (changes == changes_read(table))
+			break;
+	}
+	return ret;
 }
 
 int member_table_get(struct member_table *table, uint32_t set, const struct member *member,
 		     struct member_entry *out)
 {
-	const struct wanted wanted = {set, *member};
-	int ret = -EAGAIN;
-
-	for (int i = 0; i < READ_RETRIES; i++) {
-		uint32_t changes = changes_read(table);
-
-		ret = wanted_read(table, &wanted, out);
-		if (changes == changes_read(table))
-			break;
-	}
-	return ret;
-}
-
-static int longest_read(struct member_table *table, uint32_t set, const uint8_t addr[16],
-			struct member_entry *out)
-{
-	int least = prefix_is_ipv4(addr, 128) ? RL_MAPPED_BITS : 0, ret = -ENOENT;
-
-	for (int len = 128; ret == -ENOENT && len >= least; len--) {
-		struct wanted wanted = {.set = set, .member.len = len};
-
-		prefix_mask(wanted.member.addr, addr, len);
-		ret = wanted_read(table, &wanted, out);
-	}
-	return ret;
+	return longest_read(table, set, member->addr, member->len, member->len, out);
 }
 
 int member_table_find(struct member_table *table, uint32_t set, const uint8_t addr[16],
 		      struct member_entry *out)
 {
-	int ret = -EAGAIN;
+	int least = prefix_is_ipv4(addr, 128) ? RL_MAPPED_BITS : 0;
 
-	for (int i = 0; i < READ_RETRIES; i++) {
-		uint32_t changes = changes_read(table);
-
-		ret = longest_read(table, set, addr, out);
-		if (changes == changes_read(table))
-			break;
-	}
-	return ret;
+	return longest_read(table, set, addr, 128, least, out);
 }
 
 /* ---- all members */
@@ -204,22 +187,11 @@ static int page_walk(struct walk *walk, bool ipv6, uint32_t number, uint64_t epo
 	} while (changes != changes_read(walk->table) && --tries);
 	if (!tries)
 		return -EAGAIN;
-	if (ret && ret != -ENOENT)
-		return ret;
 	if (!ret)
 		ret = lines_walk(walk, &key, &lines, pages, epochs);
-	else
+	else if (ret == -ENOENT)
 		ret = 0;
 	return ret ? ret : seen_note(walk, number, pages);
-}
-
-static int family_walk(struct walk *walk, bool ipv6, uint64_t epochs)
-{
-	int ret = 0;
-
-	for (uint32_t number = 0; !ret; number++)
-		ret = page_walk(walk, ipv6, number, epochs);
-	return ret == 1 ? 0 : ret;
 }
 
 /* -EAGAIN: pages were merged meanwhile, or a set has other members now. */
@@ -234,11 +206,13 @@ static int table_walk(struct walk *walk)
 	merges = __atomic_load_n(&layout->merges, __ATOMIC_SEQ_CST);
 	epochs = __atomic_load_n(&layout->epochs, __ATOMIC_SEQ_CST);
 	walk->count = 0;
-	ret = family_walk(walk, false, epochs);
-	if (!ret)
-		ret = family_walk(walk, true, epochs);
-	if (ret)
-		return ret;
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		ret = 0;
+		for (uint32_t number = 0; !ret; number++)
+			ret = page_walk(walk, ipv6, number, epochs);
+		if (ret < 0)
+			return ret;
+	}
 	changes_read(walk->table);
 	if (merges != __atomic_load_n(&layout->merges, __ATOMIC_SEQ_CST) ||
 	    (epochs ^ __atomic_load_n(&layout->epochs, __ATOMIC_SEQ_CST)) & walk->sets)
