@@ -130,7 +130,7 @@ int ports_resolve(struct parser *p, struct port_list *ports);
 /* A word N or N-N within 0..max, which `what` names in errors: "a length in bytes". */
 int parse_range(struct parser *p, uint32_t max, const char *what, uint32_t *first, uint32_t *last);
 
-/* ---- foreign.c ---- */
+/* ---- lint/foreign.c ---- */
 
 /* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER after over,
  * WORD_COUNTED where a match of an alarm may be. */
@@ -259,12 +259,12 @@ int parse_connections(struct parser *p, int algorithm);
 /* Refuses what stands beside one and has no meaning there. */
 int connections_check(struct parser *p);
 
-/* ---- ban.c ---- */
+/* ---- lint/warn.c ---- */
 
 /* Refuses a ban that hits every address. */
 int ban_check(struct parser *p);
 
-/* ---- proof.c ---- */
+/* ---- lint/proof.c ---- */
 
 /* Refuses `established` on packets that never are. */
 int established_check(struct parser *p);

@@ -21,7 +21,7 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
-#include "policy/lint/everybody.h"
+#include "policy/lint/lint.h"
 #include "policy/names.h"
 #include "policy/sets/set.h"
 

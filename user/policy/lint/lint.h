@@ -20,6 +20,12 @@
 int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 		const struct policy_source *source, policy_warn_fn warn, void *arg);
 
+/* Warns of `rule`, a limit for the device or for any address, where all packets together may be
+ * fewer than each source may send: because of the first limit of `policy` for any address, or for
+ * the device. */
+void lower_limit_warn(const struct policy *policy, const struct rule *rule,
+		      const struct policy_context *ctx, policy_warn_fn warn, void *arg);
+
 struct policy_sum {
 	size_t rules;
 	size_t prefixes; /* with the words any and device */

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether one limit does what another is for: in its place for a longer prefix, or beside it
- * against forged sources.
+/* Limits by themselves; and whether one does what another is for: in its place for a longer prefix,
+ * or beside it against forged sources.
  */
-
-#include "policy/lint/lint_limit.h"
-
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/packets/decide.h"
+#include "policy/lint/lint_parts.h"
+#include "policy/lint/proof.h"
 #include "policy/names.h"
 #include "policy/packets/pset.h"
 #include "policy/parser.h"
-#include "policy/lint/proof.h"
 #include "policy/while.h"
 
 bool is_shadow(const struct rule *rule)
@@ -36,19 +33,14 @@ bool is_wide(const struct rule *rule)
 		rule->len == (prefix_is_ipv4(rule->addr, rule->len) ? RL_MAPPED_BITS : 0));
 }
 
-bool outlasts(const struct rule *rule, uint64_t for_ns)
-{
-	return !rule->for_ns || (for_ns && rule->for_ns >= for_ns);
-}
-
-/* ---- in the place of another */
-
-static bool is_one_address(const struct rule *rule)
+bool is_one_address(const struct rule *rule)
 {
 	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
 
 	return rule->kind == PREFIX_ADDR && rule->len >= (ipv4 ? 128 : 64);
 }
+
+/* ---- in the place of another */
 
 bool limit_replaces(const struct rule *limit, const struct rule *hidden,
 		    const struct policy_context *ctx)
@@ -68,6 +60,11 @@ static double in_bits(const struct rl_limit *limit, uint64_t amount)
 	return (double)amount * (limit->unit == RL_BYTES ? 8 : 1);
 }
 
+static double rate_of(const struct rl_limit *limit)
+{
+	return in_bits(limit, limit->amount) / limit->period_ns;
+}
+
 /* The most that may pass at once. */
 static double at_once(const struct rl_limit *limit)
 {
@@ -80,29 +77,24 @@ static bool is_more(double a, double b)
 	return a > b * (1 + 1e-9);
 }
 
-/* Does the limit spare packets that `hidden` drops? */
-static bool spares_more(const struct rule *limit, const struct rule *hidden)
-{
-	return limit->limit.over == RL_OVER_UNLESS && hidden->limit.over != RL_OVER_UNLESS &&
-	       !match_wants_strangers(&hidden->match);
-}
-
 bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 {
 	const struct rl_limit *a = &limit->limit, *b = &hidden->limit;
 
 	if (is_one_address(limit))
 		return true;
-	if ((b->over == RL_OVER_BAN && a->over != RL_OVER_BAN) || spares_more(limit, hidden))
+	if (b->over == RL_OVER_BAN && a->over != RL_OVER_BAN)
 		return false;
-	return !is_more(in_bits(a, a->amount) / a->period_ns,
-			in_bits(b, b->amount) / b->period_ns) &&
-	       !is_more(at_once(a), at_once(b));
+	if (a->over == RL_OVER_UNLESS && b->over != RL_OVER_UNLESS &&
+	    !match_wants_strangers(&hidden->match))
+		return false; /* it spares packets that `hidden` drops */
+	return !is_more(rate_of(a), rate_of(b)) && !is_more(at_once(a), at_once(b));
 }
 
-/* ---- ports in the key */
+/* ---- a limit by itself */
 
-bool key_lacks_ports(const struct rule *rule)
+/* Does its key have ports where its protocol has none? */
+static bool key_lacks_ports(const struct rule *rule)
 {
 	const struct protocol *known = protocol_by_number(rule->match.proto);
 
@@ -111,37 +103,114 @@ bool key_lacks_ports(const struct rule *rule)
 	       match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports);
 }
 
-/* ---- bursts */
-
-bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
-		char text[BURST_LOSS_MAX])
+static void burst_look(struct lint *lint, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
-	uint64_t full = packet_size(limit, ctx, ETHERNET_BYTES), wanted, held;
+	uint64_t full = packet_size(limit, lint->ctx, ETHERNET_BYTES), wanted, held;
 	char size[QUANTITY_TEXT_MAX], usual[QUANTITY_TEXT_MAX];
 
 	if (!limits_packets(rule) ||
 	    (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_WARM_UP))
-		return false;
-	wanted = burst_default(limit, ctx);
+		return;
+	wanted = burst_default(limit, lint->ctx);
 	held = limit->size / full;
 	if (limit->size >= wanted || held >= BURST_PACKETS)
-		return false;
+		return;
 	limit_size_print(size, sizeof(size), limit, limit->size);
 	limit_size_print(usual, sizeof(usual), limit, wanted);
 	if (held == 1)
-		snprintf(
-			text, BURST_LOSS_MAX,
+		lint_warn(
+			lint, rule,
 			"its burst %s holds one packet, so of packets that come in pairs one in two "
 			"is dropped even below the rate: leave burst out for %s",
 			size, usual);
 	else
-		snprintf(
-			text, BURST_LOSS_MAX,
+		lint_warn(
+			lint, rule,
 			"its burst %s holds %u packets, so of %u that come together one is dropped "
 			"even below the rate: leave burst out for %s",
 			size, (unsigned int)held, (unsigned int)held + 1, usual);
-	return true;
+}
+
+/* The strangers' part may be less than a packet a second; and where the match leaves out a class,
+ * its part is always the others'. */
+static void share_look(struct lint *lint, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	const struct match *match = &rule->match;
+	unsigned int part = 100 - limit->share[0] - limit->share[1];
+	uint64_t full = packet_size(limit, lint->ctx, ETHERNET_BYTES);
+	bool established = match_wants(match, RL_MATCH_ESTABLISHED);
+	bool known = match_wants(match, RL_MATCH_NEW_SOURCE);
+	const char *out = established || match->negated & RL_MATCH_NEW_SOURCE ? "strangers" : NULL;
+
+	if (!is_limit(rule) || !limit->share[0] || limit->key != RL_KEY_RULE)
+		return;
+	if ((unsigned __int128)limit->amount * part * NS_PER_SECOND <
+	    (unsigned __int128)full * 100 * limit->period_ns)
+		lint_warn(
+			lint, rule,
+			"its part for strangers, %u percent, is less than one packet a second, too "
+			"few to divide: write a higher rate, or remove share",
+			part);
+	if (established)
+		out = "known sources and strangers";
+	else if (match->negated & RL_MATCH_ESTABLISHED)
+		out = known ? "the established and known sources"
+		      : out ? "the established and strangers"
+			    : "the established";
+	else if (known)
+		out = "known sources";
+	if (out && (limit->share[0] != SHARE_ESTABLISHED || limit->share[1] != SHARE_KNOWN))
+		lint_warn(lint, rule,
+			  "its match leaves out %s, whose part of the share is always empty: write "
+			  "share without parts",
+			  out);
+}
+
+/* ---- accounts (`per account N`) */
+
+/* Rules of one bucket stand together, in the policy's order. */
+static int account_compare(const void *a, const void *b)
+{
+	const struct rule *x = *(const struct rule *const *)a, *y = *(const struct rule *const *)b;
+
+	if (x->limit.account != y->limit.account)
+		return x->limit.account < y->limit.account ? -1 : 1;
+	if ((x->limit.unit == RL_PACKETS) != (y->limit.unit == RL_PACKETS))
+		return x->limit.unit == RL_PACKETS ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+void lint_accounts(struct lint *lint)
+{
+	const struct rule **rules =
+		(const struct rule **)calloc(lint->policy->count + 1, sizeof(const struct rule *));
+	const struct rl_limit *first = NULL;
+	size_t count = 0;
+
+	policy_for_each (lint->policy, rule)
+		if (rules && is_limit(rule) && parts_are_account(&rule->limit))
+			rules[count++] = rule;
+	if (count)
+		qsort(rules, count, sizeof(const struct rule *), account_compare);
+	for (size_t i = 0; i < count; i++) {
+		const struct rl_limit *own = &rules[i]->limit;
+
+		if (!first || own->account != first->account ||
+		    (own->unit == RL_PACKETS) != (first->unit == RL_PACKETS))
+			first = own;
+		if (own->algorithm != first->algorithm || own->amount != first->amount ||
+		    own->period_ns != first->period_ns || own->size != first->size ||
+		    own->unit != first->unit)
+			lint_warn(lint, rules[i],
+				  "account %u has another rate or burst in a rule before, and one "
+				  "bucket for both: write the same limit in all of its rules",
+				  own->account);
+	}
+	if (!rules)
+		lint->error = -ENOMEM;
+	free(rules);
 }
 
 /* ---- forged sources */
@@ -216,17 +285,6 @@ static bool match_covers(const struct rule *outer, const struct rule *inner)
 	return match_within(&some, &all);
 }
 
-/* Does `rule` hold back what matches it of a flood of sources that send a packet each, for as long
- * as `limit`? A rule of any is not asked about packets that a longer prefix decides on. */
-static bool holds_forged(const struct rule *rule, const struct rule *limit)
-{
-	if (!limits_packets(rule) || !key_is_shared(rule))
-		return false;
-	if (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR)
-		return false;
-	return outlasts(rule, limit->for_ns);
-}
-
 /* Adds a rule of the question, with matches as they are for forged sources. */
 static int question_add(struct policy *question, const struct rule *rule, enum rl_action as,
 			uint32_t mark)
@@ -244,61 +302,58 @@ static int question_add(struct policy *question, const struct rule *rule, enum r
 	return ret ? ret : policy_append(question, &copy);
 }
 
-/* Is there a packet of the limit that none of the rules before it in the question holds? */
-static bool is_open(const struct policy *question, bool ipv4, int *error)
-{
-	static const struct asked from[] = {
-		{.addr = {0x20, 0x01, 0x0d, 0xb8, [15] = 1}},
-		{.addr = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1}},
-	};
-	struct policy found = {0};
-	bool open = false;
-
-	if (rules_decide(question, &from[ipv4], &found))
-		*error = -ENOMEM;
-	policy_for_each (&found, rule)
-		open |= rule->counter_id == LINT_MARK;
-	policy_clear(&found);
-	return open;
-}
-
-static bool passes_forged(const struct policy *wide, const struct rule *limit, bool ipv4,
-			  int *error)
+/* Is there a packet of the limit that none of the other limits holds back, of a flood of sources
+ * that send a packet each, for as long? A rule of any is not asked about packets that a longer
+ * prefix decides on. */
+static bool passes_forged(struct lint *lint, const struct rule *limit, bool ipv4)
 {
 	struct policy question = {0};
 	bool open = false;
 
 	if (!has_family(limit, ipv4))
 		return false;
-	policy_for_each (wide, rule) {
-		if (!holds_forged(rule, limit) || !has_family(rule, ipv4))
+	policy_for_each (&lint->wide, rule) {
+		if (!limits_packets(rule) || !key_is_shared(rule) ||
+		    (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR) ||
+		    !outlasts(rule, limit->for_ns) || !has_family(rule, ipv4))
 			continue;
 		if (match_covers(rule, limit))
 			goto out;
 		if (question_add(&question, rule, RL_ACTION_DENY, 0))
-			*error = -ENOMEM;
+			lint->error = -ENOMEM;
 	}
 	if (question_add(&question, limit, RL_ACTION_LIMIT, LINT_MARK))
-		*error = -ENOMEM;
-	open = is_open(&question, ipv4, error);
+		lint->error = -ENOMEM;
+	open = mark_is_reached(&question, false, lint_addresses[ipv4], &lint->error);
 out:
 	policy_clear(&question);
 	return open;
 }
 
-const struct rule *forged_find(const struct policy *wide, int *error)
+void lint_forged(struct lint *lint)
 {
 	const struct rule *first = NULL;
 
-	policy_for_each (wide, rule) {
+	if (lint->ctx->leaving)
+		return;
+	policy_for_each (&lint->wide, rule) {
 		if (!limits_packets(rule) || !is_wide(rule) || key_is_shared(rule) ||
 		    match_wants_established(&rule->match) || (first && rule->line > first->line))
 			continue;
-		if (passes_forged(wide, rule, true, error) ||
-		    passes_forged(wide, rule, false, error))
+		if (passes_forged(lint, rule, true) || passes_forged(lint, rule, false))
 			first = rule;
 	}
-	return first;
+	if (!first)
+		return;
+	if (first->limit.over == RL_OVER_CHALLENGE || first->limit.over == RL_OVER_TRUNCATE)
+		lint_warn(lint, policy_find(lint->policy, first),
+			  "limits each source by itself, so a flood of forged sources is never "
+			  "answered: write per rule");
+	else
+		lint_warn(lint, policy_find(lint->policy, first),
+			  "limits each source by itself, so a flood of forged sources passes: add "
+			  "for example \"rule device new-source not established limit "
+			  "2000/second\"");
 }
 
 /* ---- known sources */
@@ -312,35 +367,34 @@ static bool holds_unknown(const struct rule *rule)
 	       match_wants(&rule->match, RL_MATCH_NEW_SOURCE) && !rule_while(rule, &off)[0];
 }
 
-static double rate_of(const struct rl_limit *limit)
+static void unknown_look(struct lint *lint, const struct rule *limit)
 {
-	return in_bits(limit, limit->amount) / limit->period_ns;
-}
+	const struct rl_limit *own = &limit->limit;
 
-static enum unknown_rival rival_kind(const struct rule *rule, const struct rule *wider)
-{
-	const struct rl_limit *own = &rule->limit, *other = &wider->limit;
+	policy_for_each (lint->policy, rule) {
+		const struct rl_limit *other = &rule->limit;
+		bool faster;
 
-	if ((own->unit == RL_PACKETS) != (other->unit == RL_PACKETS) ||
-	    !outlasts(wider, rule->for_ns) || !match_covers(wider, rule) ||
-	    match_covers(rule, wider))
-		return UNKNOWN_NO_RIVAL;
-	if (is_more(rate_of(other), rate_of(own)))
-		return UNKNOWN_PASS;
-	return is_more(at_once(other), at_once(own)) ? UNKNOWN_NO_RIVAL : UNKNOWN_REFUSED;
-}
-
-const struct rule *unknown_rival_find(const struct rule *limit, const struct policy *policy,
-				      enum unknown_rival *kind)
-{
-	if (!holds_unknown(limit))
-		return NULL;
-	policy_for_each (policy, rule) {
-		*kind = holds_unknown(rule) ? rival_kind(limit, rule) : UNKNOWN_NO_RIVAL;
-		if (*kind != UNKNOWN_NO_RIVAL)
-			return rule;
+		if (!holds_unknown(limit) || !holds_unknown(rule) ||
+		    (own->unit == RL_PACKETS) != (other->unit == RL_PACKETS) ||
+		    !outlasts(rule, limit->for_ns) || !match_covers(rule, limit) ||
+		    match_covers(limit, rule))
+			continue;
+		faster = is_more(rate_of(other), rate_of(own));
+		if (!faster && is_more(at_once(other), at_once(own)))
+			continue;
+		lint_warn_of(
+			lint, limit,
+			faster ? "by other packets sources become known at the rate of "
+			       : "all its packets are held to the lower limit on ",
+			&(struct lines){{rule->line}, 1},
+			faster ? ", which is higher, and this limit does not hold known sources: leave "
+				 "out of that rule, with not, what this one matches, and give it a lower "
+				 "rate"
+			       : " too, so this one refuses nothing: leave out of that rule, with not, "
+				 "what this one matches, or remove this one");
+		return;
 	}
-	return NULL;
 }
 
 /* ---- fragments */
@@ -358,7 +412,8 @@ static bool holds_fragments(const struct rule *rule, const struct rule *limit)
 	return rule->kind == PREFIX_ANY || rule->kind == PREFIX_DEVICE || same_prefix(rule, limit);
 }
 
-bool is_hidden_in_fragments(const struct rule *limit, const struct policy *policy)
+/* Is it a limit of a payload, and no rule holds fragments back? */
+static bool is_hidden_in_fragments(const struct rule *limit, const struct policy *policy)
 {
 	if (!is_limit(limit) || is_shadow(limit) || !(limit->match.flags & RL_MATCH_PAYLOAD) ||
 	    limit->match.flags & RL_MATCH_FRAGMENT)
@@ -367,4 +422,23 @@ bool is_hidden_in_fragments(const struct rule *limit, const struct policy *polic
 		if (holds_fragments(rule, limit))
 			return false;
 	return true;
+}
+
+/* ---- */
+
+void lint_limit(struct lint *lint, const struct rule *rule)
+{
+	if (key_lacks_ports(rule))
+		lint_warn(
+			lint, rule,
+			"counts by ports, which its protocol does not have, so they tell no packets "
+			"apart: leave them out of the key, or write tcp, udp or sctp");
+	if (!lint->ctx->leaving && is_hidden_in_fragments(rule, lint->policy))
+		lint_warn(
+			lint, rule,
+			"does not hold datagrams whose first fragment ends before the payload: add "
+			"for example \"rule any fragment limit 50/second per rule\"");
+	burst_look(lint, rule);
+	share_look(lint, rule);
+	unknown_look(lint, rule);
 }

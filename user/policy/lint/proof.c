@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The words about who is really there: `established` as a match and after `unless`, and limits
  * that answer what is over them. Which of them make no sense together is an error, which are
- * dangerous a warning.
+ * dangerous a warning (warn.c).
  */
 #include "policy/lint/proof.h"
 
@@ -149,86 +149,4 @@ int over_check(struct parser *p)
 		return truncate_check(p, at);
 	}
 	return 0;
-}
-
-/* ---- warnings */
-
-static bool denies_strangers(const struct rule *rule)
-{
-	return rule->action == RL_ACTION_DENY && match_wants_strangers(&rule->match);
-}
-
-/* Does it deny packets that begin a conversation with a server of this machine? Packets of a known
- * source port are answers, and come from no client. */
-static bool denies_clients(const struct rule *rule)
-{
-	const struct match *match = &rule->match;
-
-	return denies_strangers(rule) && match_may_be_established(match) &&
-	       !(match->flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)) &&
-	       !match_wants(match, RL_MATCH_SPORT) && !match_wants(match, RL_MATCH_FRAGMENT);
-}
-
-/* ICMP alone, of which only echo is ever established. */
-static bool denies_errors(const struct rule *rule)
-{
-	return denies_strangers(rule) && !states(&rule->match, RL_MATCH_ICMP_TYPE) &&
-	       (match_is_proto(&rule->match, IPPROTO_ICMP) ||
-		match_is_proto(&rule->match, IPPROTO_ICMPV6));
-}
-
-static const char *match_warning(const struct rule *rule)
-{
-	if (rule->action == RL_ACTION_ALLOW && match_wants_established(&rule->match))
-		return "a flood with the addresses and ports of one connection passes without any "
-		       "limit: write for example \"limit 1m/second per flow\" in place of allow";
-	if (denies_errors(rule))
-		return "ICMP errors are not established, so path MTU discovery fails: write limit "
-		       "in place of deny";
-	if (denies_clients(rule))
-		return "packets that begin a connection are not established (SYN, the ACK after "
-		       "it, the first datagram), so servers of this machine get no new clients: "
-		       "write limit in place of deny, or name the sport of the answers";
-	return NULL;
-}
-
-static const char *over_warning(const struct rule *rule)
-{
-	const struct match *match = &rule->match;
-
-	if (rule->action != RL_ACTION_LIMIT)
-		return NULL;
-	if (rule->limit.over == RL_OVER_CHALLENGE && !rule_is_of_syns(rule))
-		return "only SYNs are answered; all other packets over this limit are dropped, "
-		       "those of open connections too: add syn";
-	if (rule->limit.over == RL_OVER_TRUNCATE &&
-	    (!match_is_proto(match, IPPROTO_UDP) || !match_wants(match, RL_MATCH_DPORT)))
-		return "only DNS queries over UDP are answered; all other packets over this limit "
-		       "are dropped: write udp dport 53";
-	return NULL;
-}
-
-/* Packets that leave: nobody notes who sent first. */
-static const char *leaving_warning(const struct rule *rule, const struct policy_context *ctx)
-{
-	const struct match *match = &rule->match;
-	bool asks = states(match, RL_MATCH_ESTABLISHED) ||
-		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS);
-
-	if (!ctx->leaving || !asks || !match_may_be_established(match) ||
-	    match_is_proto(match, IPPROTO_TCP))
-		return NULL;
-	return "at hook egress UDP is established only if its socket is connected, and ICMP never "
-	       "(but see --state conntrack): write tcp, or a rule of its own for the others";
-}
-
-void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
-		void *arg)
-{
-	const char *const texts[] = {match_warning(rule), over_warning(rule),
-				     leaving_warning(rule, ctx)};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (texts[i])
-			warn(rule, texts[i], arg);
 }

@@ -11,7 +11,3 @@ bool match_wants_strangers(const struct match *match);
 
 /* Can packets of the match be established, as far as protocol and `syn` say? */
 bool match_may_be_established(const struct match *match);
-
-/* Warns if the rule's use of these words is dangerous. */
-void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
-		void *arg);
