@@ -84,7 +84,7 @@ static const char *const unit_names[] = {RL_UNITS(UNIT_NAME)};
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static const uint8_t mapped_base[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+const uint8_t mapped_prefix[16] = {[10] = 0xff, [11] = 0xff};
 
 /* Reads the digits at *text and moves *text past them. WORD_FORM: no digit; WORD_RANGE: more than
  * 64 bits, *text is moved nevertheless. */
@@ -313,7 +313,7 @@ uint64_t rate_amount_in(uint64_t amount, uint64_t period_ns, uint64_t ns)
 
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len)
 {
-	return len >= RL_MAPPED_BITS && !memcmp(addr, mapped_base, RL_MAPPED_BITS / 8);
+	return len >= RL_MAPPED_BITS && !memcmp(addr, mapped_prefix, RL_MAPPED_BITS / 8);
 }
 
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16])
@@ -370,7 +370,7 @@ static int prefix_read(const char *word, uint8_t addr[16], uint8_t *len, bool *i
 		return WORD_FORM;
 	memcpy(text, word, size);
 	text[size] = '\0';
-	memcpy(addr, mapped_base, 16);
+	memcpy(addr, mapped_prefix, 16);
 	*ipv4 = inet_pton(AF_INET, text, addr + RL_MAPPED_BITS / 8) == 1;
 	if (!*ipv4 && inet_pton(AF_INET6, text, addr) != 1)
 		return WORD_FORM;

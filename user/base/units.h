@@ -64,6 +64,7 @@ enum word_error prefix_parse(const char *word, uint8_t addr[16], uint8_t *len,
 
 /* For prefixes in mapped form, host bits zero. Prefixes inside ::ffff:0:0/96 are IPv4, all others
  * are IPv6: ::/0 contains no IPv4 address. */
+extern const uint8_t mapped_prefix[16];
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
 void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "policy/policy.h"
+#include "policy/while.h"
 
 static void *interned; /* of tsearch() */
 
@@ -75,4 +76,27 @@ const char *rule_while(const struct rule *rule, bool *off)
 {
 	*off = rule->extra && rule->extra->alarm_not;
 	return rule->extra ? rule->extra->alarm : "";
+}
+
+enum held while_held(const struct rule *rule, const struct alarm_states *states)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+	enum alarm_is is = ALARM_IS_UNKNOWN;
+
+	if (!name[0])
+		return HELD;
+	if (states && states->of)
+		is = states->of(name, states->arg);
+	if (is == ALARM_IS_UNKNOWN)
+		return HELD_UNKNOWN;
+	return (is == ALARM_IS_ON) != off ? HELD : HELD_NOT;
+}
+
+bool same_while(const struct rule *a, const struct rule *b)
+{
+	bool off_a, off_b;
+	const char *name_a = rule_while(a, &off_a), *name_b = rule_while(b, &off_b);
+
+	return !strcmp(name_a, name_b) && off_a == off_b;
 }

@@ -55,6 +55,16 @@ bool protocol_has(uint8_t proto, enum rl_header_flag has)
 	return false;
 }
 
+size_t extension_headers(const uint8_t **out)
+{
+	static const uint8_t protos[] = {
+		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH,
+		IPPROTO_DSTOPTS, IPPROTO_MH,      139 /* HIP */,    140 /* Shim6 */};
+
+	*out = protos;
+	return sizeof(protos);
+}
+
 /* "proto" is the word in a policy. */
 static const char *name_of(unsigned int flag)
 {

@@ -51,6 +51,9 @@ static inline enum rl_field field_of(enum rl_match_flag flag)
 size_t header_protocols(enum rl_header_flag has, const uint8_t **out);
 bool protocol_has(uint8_t proto, enum rl_header_flag has);
 
+/* IPv6 packets have no such protocol: it is that of a header in front of one. */
+size_t extension_headers(const uint8_t **out);
+
 /* Beside RL_MATCH_*, in an answer: whether an address that is stated is in a set. */
 #define FIELD_MEMBERS (1u << 31)
 #define FIELD_ALARM   (1u << 30) /* whether an alarm is on */

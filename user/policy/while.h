@@ -12,10 +12,7 @@ struct alarm_states {
 	void *arg;
 };
 
-/* The same; `states` may be NULL: nothing is known of any alarm. */
-enum alarm_is alarm_state(const struct alarm_states *states, const char *name);
-
-/* HELD: without `while`, too. */
+/* HELD: without `while`, too. `states` may be NULL: nothing is known of any alarm. */
 enum held { HELD_NOT, HELD, HELD_UNKNOWN };
 enum held while_held(const struct rule *rule, const struct alarm_states *states);
 

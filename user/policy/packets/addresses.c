@@ -5,9 +5,7 @@
 
 #include "base/units.h"
 
-static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
-
-/* As numbers: families are distinguished beside them. */
+/* As numbers: families are told apart beside them. */
 static bool holds(const uint8_t addr[16], uint8_t len, const uint8_t inner[16], uint8_t inner_len)
 {
 	uint8_t masked[16];
@@ -20,13 +18,13 @@ static bool holds(const uint8_t addr[16], uint8_t len, const uint8_t inner[16], 
  * addresses takes none of them. */
 static bool is_covered(const struct addresses *set, const uint8_t addr[16], uint8_t len)
 {
-	bool inside = false, around = holds(addr, len, mapped, RL_MAPPED_BITS - 1);
+	bool inside = false, around = holds(addr, len, mapped_prefix, RL_MAPPED_BITS - 1);
 	uint8_t half[16];
 
 	for (uint8_t i = 0; i < set->less_count; i++) {
 		bool ipv4 = prefix_is_ipv4(set->less[i], set->less_len[i]);
 
-		if (!ipv4 && holds(mapped, RL_MAPPED_BITS, addr, len))
+		if (!ipv4 && holds(mapped_prefix, RL_MAPPED_BITS, addr, len))
 			continue;
 		if ((ipv4 || !around) && holds(set->less[i], set->less_len[i], addr, len))
 			return true;
@@ -99,7 +97,8 @@ static size_t stretch_cut(struct stretch *all, size_t count, struct stretch less
 /* An IPv6 prefix takes none of the mapped addresses. */
 static size_t prefix_cut(struct stretch *all, size_t count, const uint8_t addr[16], uint8_t len)
 {
-	struct stretch less = stretch_of(addr, len), ipv4 = stretch_of(mapped, RL_MAPPED_BITS);
+	struct stretch less = stretch_of(addr, len),
+		       ipv4 = stretch_of(mapped_prefix, RL_MAPPED_BITS);
 
 	if (prefix_is_ipv4(addr, len) || less.last < ipv4.first || less.first > ipv4.last)
 		return stretch_cut(all, count, less);
@@ -126,7 +125,7 @@ bool addresses_within(const struct addresses *inner, const struct addresses *out
 	size_t in_count = stretches_of(inner, in), out_count = stretches_of(outer, out);
 
 	if (only_ipv6)
-		in_count = stretch_cut(in, in_count, stretch_of(mapped, RL_MAPPED_BITS));
+		in_count = stretch_cut(in, in_count, stretch_of(mapped_prefix, RL_MAPPED_BITS));
 	for (size_t i = 0, at = 0; i < in_count; i++) {
 		while (at < out_count && out[at].last < in[i].first)
 			at++;

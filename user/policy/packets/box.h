@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sets of packets as boxes: one range of each dimension, where struct pset has a list. Whether some
- * boxes cover another. Pure.
+/* Sets of packets as boxes: one range of each dimension, where struct pset has a list. The boxes of
+ * a rule, and whether some boxes cover another: a search among hundreds, for which sets are too
+ * large. Pure.
  */
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/packets/asked.h"
 #include "policy/packets/pset.h"
 
 /* Two bits of a packet for each condition that is neither a number nor a flag (payload, filter): it
@@ -20,6 +22,7 @@ struct box {
 	uint32_t first[DIMS], last[DIMS]; /* inclusive; enum dim */
 	struct bytes tcp_flags;
 	uint64_t care, bits; /* those of `care` are as in `bits` */
+	size_t before;       /* how many boxes of others come before it, where that counts */
 };
 
 struct boxes {
@@ -32,7 +35,6 @@ int boxes_add(struct boxes *boxes, const struct box *box);
 void boxes_clear(struct boxes *boxes);
 
 void box_narrow(struct box *box, enum dim dim, uint32_t first, uint32_t last);
-void box_narrow_peer(struct box *box, u128 first, u128 last);
 /* The bits of `care` as in `bits`, of which no other says anything yet. */
 void box_narrow_bits(struct box *box, uint64_t care, uint64_t bits);
 
@@ -48,3 +50,27 @@ struct cover {
 
 /* Is there a packet in the box that is in no box of the cover? */
 bool box_is_open(const struct box *box, const struct cover *cover);
+
+/* ---- of rules */
+
+/* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,
+ * and sets and alarms of which nothing is known. */
+#define OPAQUE_WHILE 0 /* the alarm behind `while`; else RL_MATCH_* */
+struct opaques {
+	const struct rl_extra *of[OPAQUE_MAX];
+	unsigned int flag[OPAQUE_MAX];
+	size_t count;
+};
+
+void opaques_find(const struct policy *policy, struct opaques *out);
+
+/* Everything that is asked about. */
+struct box packets_all(const struct asked *asked);
+
+/* Only the peers of a prefix. */
+void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len);
+
+/* Appends the boxes; *exact: together they are the rule's packets, else more than those. 0 or
+ * -ENOMEM. */
+int boxes_of_rule(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
+		  struct boxes *out, bool *exact);

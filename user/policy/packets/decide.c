@@ -14,20 +14,13 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "policy/packets/box.h"
 #include "policy/field.h"
+#include "policy/packets/box.h"
 #include "policy/packets/level.h"
 #include "policy/policy.h"
-#include "policy/packets/pset_boxes.h"
 
 #define STEPS_RULE (1u << 18) /* about 10 ms; real policies need a few hundred */
 #define STEPS_ALL  (1u << 23)
-
-/* Packets that reach the rules of the device: those of a box that no rule before it decides on. */
-struct arrival {
-	struct box box;
-	size_t before; /* number of boxes of search.before that come before it */
-};
 
 struct decide_search {
 	const struct policy *policy;
@@ -35,10 +28,11 @@ struct decide_search {
 	uint8_t *levels; /* of each rule */
 	struct policy *found;
 	struct opaques opaques;
-	struct boxes before;      /* of rules with prefixes: packets that later rules never see */
-	struct boxes decided;     /* the same of the device's rules */
-	struct arrival *arrivals; /* at the device's rules */
-	size_t arrival_count, arrival_capacity;
+	struct boxes before;  /* of rules with prefixes: packets that later rules never see */
+	struct boxes decided; /* the same of the device's rules */
+	/* Packets that reach the device's rules: those of a box that none of `before`, up to its
+	 * own, decides on. */
+	struct boxes arrivals;
 	unsigned int left; /* steps of all rules */
 	int error;
 };
@@ -85,17 +79,15 @@ static void unproven_add(struct decide_search *search)
  * the number of an extension header as protocol, except later fragments. */
 static void malformed_add(struct decide_search *search)
 {
-	static const uint8_t extensions[] = {
-		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH,
-		IPPROTO_DSTOPTS, IPPROTO_MH,      139 /* HIP */,    140 /* Shim6 */};
-	static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
+	const uint8_t *extensions;
+	size_t count = extension_headers(&extensions);
 	struct box all = packets_all(search->asked), box = all;
 
 	if (prefix_is_ipv4(search->asked->addr, 128))
 		return;
-	box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
+	box_narrow_prefix(&box, mapped_prefix, RL_MAPPED_BITS);
 	search_add(search, &search->before, &box);
-	for (size_t i = 0; i < sizeof(extensions); i++) {
+	for (size_t i = 0; i < count; i++) {
 		box = all;
 		box_narrow(&box, DIM_PROTO, extensions[i], extensions[i]);
 		box_narrow(&box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
@@ -123,19 +115,7 @@ static void neither_add(struct decide_search *search)
 
 /* ---- prefixes */
 
-static uint8_t level_of(const struct decide_search *search, const struct rule *rule)
-{
-	return search->levels[rule - search->policy->rules];
-}
-
-/* PREFIX_ADDR: the rule's own, or that of a member of its set. */
-static bool has_prefix(const struct decide_search *search, const struct rule *rule,
-		       enum prefix_kind kind, int len)
-{
-	return kind == PREFIX_ADDR ? level_is(level_of(search, rule), len) : rule->kind == kind;
-}
-
-/* Is the box open to what comes after `before` boxes, and `decided` ones of the device's rules? */
+/* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
 static bool is_open(struct decide_search *search, const struct box *box, size_t before,
 		    size_t decided, unsigned int *steps)
 {
@@ -152,14 +132,14 @@ static bool is_open(struct decide_search *search, const struct box *box, size_t 
 static bool device_box_is_open(struct decide_search *search, const struct box *box,
 			       unsigned int *steps)
 {
-	for (size_t i = 0; i < search->arrival_count; i++) {
-		const struct arrival *arrival = &search->arrivals[i];
+	for (size_t i = 0; i < search->arrivals.count; i++) {
+		const struct box *arrival = &search->arrivals.box[i];
 		struct box common;
 
 		if (!*steps)
 			return true;
 		--*steps;
-		if (box_meet(box, &arrival->box, &common) &&
+		if (box_meet(box, arrival, &common) &&
 		    is_open(search, &common, arrival->before, search->decided.count, steps))
 			return true;
 	}
@@ -177,23 +157,6 @@ static bool box_decides(struct decide_search *search, const struct box *box, boo
 	return open;
 }
 
-static void arrival_add(struct decide_search *search, const struct box *box, size_t before)
-{
-	size_t capacity = search->arrival_capacity ? 2 * search->arrival_capacity : 64;
-	struct arrival *more = search->arrivals;
-
-	if (search->arrival_count == search->arrival_capacity) {
-		more = reallocarray(search->arrivals, capacity, sizeof(*more));
-		if (!more) {
-			search->error = -ENOMEM;
-			return;
-		}
-		search->arrivals = more;
-		search->arrival_capacity = capacity;
-	}
-	more[search->arrival_count++] = (struct arrival){.box = *box, .before = before};
-}
-
 /* Does the rule decide? Appends its boxes to `kept`. */
 static bool rule_decides(struct decide_search *search, const struct rule *rule, size_t before,
 			 struct boxes *kept)
@@ -203,15 +166,16 @@ static bool rule_decides(struct decide_search *search, const struct rule *rule, 
 
 	if (boxes_of_rule(search->asked, &search->opaques, rule, &boxes, &exact))
 		search->error = -ENOMEM;
-	exact = exact && level_of(search, rule) != LEVEL_UNKNOWN;
+	exact = exact && search->levels[rule - search->policy->rules] != LEVEL_UNKNOWN;
 	for (size_t i = 0; i < boxes.count; i++) {
-		const struct box *box = &boxes.box[i];
+		struct box *box = &boxes.box[i];
 
+		box->before = before;
 		decides = decides || box_decides(search, box, device);
 		if (!device && rule->action == RL_ACTION_LIMIT)
-			arrival_add(search, box, before);
-		if (exact &&
-		    !rule->for_ns) /* else later rules decide on some, or when it expires */
+			search_add(search, &search->arrivals, box);
+		/* Else later rules decide on some, or when it expires. */
+		if (exact && !rule->for_ns)
 			search_add(search, kept, box);
 	}
 	boxes_clear(&boxes);
@@ -227,7 +191,8 @@ static void search_action(struct decide_search *search, enum prefix_kind kind, i
 	struct boxes kept = {0};
 
 	policy_for_each (search->policy, rule) {
-		if (rule->action != action || !has_prefix(search, rule, kind, len))
+		if (rule->action != action ||
+		    !rule_is_at(search->policy, search->levels, rule, kind, len))
 			continue;
 		if (rule_decides(search, rule, before, &kept) && policy_append(search->found, rule))
 			search->error = -ENOMEM;
@@ -248,7 +213,7 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	struct decide_search search = {
 		.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
 	struct box all = packets_all(asked);
-	bool lengths[LEVEL_LONGEST + 1] = {false}; /* of the prefixes that contain the address */
+	bool lengths[LEVEL_LONGEST + 1]; /* of the prefixes that contain the address */
 
 	search.levels = policy_levels(policy, asked->addr, asked->members);
 	if (!search.levels)
@@ -257,21 +222,17 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	neither_add(&search);
 	malformed_add(&search);
 	unproven_add(&search);
-	for (size_t i = 0; i < policy->count; i++) {
-		uint8_t level = search.levels[i];
-
-		if (level != LEVEL_NONE)
-			lengths[level == LEVEL_UNKNOWN ? LEVEL_LONGEST : level] = true;
-	}
+	levels_asked(policy, search.levels, lengths);
 	for (int len = LEVEL_LONGEST; len >= 0; len--)
 		if (lengths[len])
 			search_prefix(&search, PREFIX_ADDR, len);
 	search_prefix(&search, PREFIX_ANY, 0);
-	arrival_add(&search, &all, search.before.count);
+	all.before = search.before.count;
+	search_add(&search, &search.arrivals, &all);
 	search_prefix(&search, PREFIX_DEVICE, 0);
 	boxes_clear(&search.before);
 	boxes_clear(&search.decided);
-	free(search.arrivals);
+	boxes_clear(&search.arrivals);
 	free(search.levels);
 	return search.error;
 }

@@ -75,14 +75,6 @@ static enum found rule_ask(struct walk *walk, struct explained *item, enum found
 	return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
 
-static bool has_prefix(const struct walk *walk, const struct rule *rule, enum prefix_kind kind,
-		       int len)
-{
-	if (kind != PREFIX_ADDR)
-		return rule->kind == kind;
-	return level_is(walk->levels[rule - walk->policy->rules], len);
-}
-
 /* The rules of one prefix, and of members of the same length. asked: else a rule before them has
  * decided. */
 static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, bool asked)
@@ -93,7 +85,8 @@ static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, 
 		policy_for_each (walk->policy, rule) {
 			struct explained *item;
 
-			if (rule->action != action || !has_prefix(walk, rule, kind, len))
+			if (rule->action != action ||
+			    !rule_is_at(walk->policy, walk->levels, rule, kind, len))
 				continue;
 			item = explained_add(walk, rule);
 			if (item && asked && found != FOUND_ALLOW && found != FOUND_DENY)
@@ -105,12 +98,9 @@ static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, 
 static enum found prefixes_ask(struct walk *walk)
 {
 	enum found found = FOUND_NONE, here;
-	bool lengths[LEVEL_UNKNOWN + 1] = {false};
+	bool lengths[LEVEL_LONGEST + 1];
 
-	for (size_t i = 0; i < walk->policy->count; i++)
-		if (walk->levels[i] != LEVEL_NONE)
-			lengths[walk->levels[i]] = true;
-	lengths[LEVEL_LONGEST] |= lengths[LEVEL_UNKNOWN];
+	levels_asked(walk->policy, walk->levels, lengths);
 	for (int len = LEVEL_LONGEST; len >= 0; len--) {
 		if (!lengths[len])
 			continue;
@@ -135,19 +125,6 @@ static unsigned int key_lacks(const struct probe *probe, const struct rl_limit *
 			     (parts & RL_PART_VLAN ? RL_MATCH_VLAN : 0);
 
 	return asked & ~probe->stated;
-}
-
-/* Whether the parts of `share` have room for a packet depends on what all others send. */
-static void shared_explain(struct explained *item)
-{
-	const struct rl_limit *limit = &item->rule->limit;
-	const char *part = limit->key == RL_KEY_RULE   ? "class of senders"
-			   : limit->key == RL_KEY_DEST ? "destination"
-						       : "source";
-
-	snprintf(item->why, sizeof(item->why), "%s while the limit has room for its %s",
-		 limit->over == RL_OVER_SHADOW ? "within it" : "it passes", part);
-	item->shared = true;
 }
 
 /* Is what the limit keeps for some for the packet, or on which fields does that depend? */
@@ -193,17 +170,22 @@ static int bucket_look(struct walk *walk, struct explained *item)
 
 static int limit_look(struct walk *walk, struct explained *item)
 {
-	struct explanation *out = walk->out;
+	const struct rl_limit *limit = &item->rule->limit;
 
-	item->lacks = key_lacks(walk->probe, &item->rule->limit);
-	out->depends |= item->lacks;
+	item->lacks = key_lacks(walk->probe, limit);
+	walk->out->depends |= item->lacks;
 	if (item->lacks)
 		return 0;
-	if (item->rule->limit.share[0]) {
-		shared_explain(item);
-		return 0;
-	}
-	return bucket_look(walk, item);
+	if (!limit->share[0])
+		return bucket_look(walk, item);
+	/* Whether its parts have room for a packet depends on what all others send. */
+	snprintf(item->why, sizeof(item->why), "%s while the limit has room for its %s",
+		 limit->over == RL_OVER_SHADOW ? "within it" : "it passes",
+		 limit->key == RL_KEY_RULE   ? "class of senders"
+		 : limit->key == RL_KEY_DEST ? "destination"
+					     : "source");
+	item->shared = true;
+	return 0;
 }
 
 /* The reason of a packet over the limit. */

@@ -42,3 +42,21 @@ uint8_t *policy_levels(const struct policy *policy, const uint8_t addr[16],
 	}
 	return levels;
 }
+
+void levels_asked(const struct policy *policy, const uint8_t *levels, bool out[LEVEL_LONGEST + 1])
+{
+	memset(out, 0, LEVEL_LONGEST + 1);
+	for (size_t i = 0; i < policy->count; i++)
+		if (levels[i] != LEVEL_NONE)
+			out[levels[i] == LEVEL_UNKNOWN ? LEVEL_LONGEST : levels[i]] = true;
+}
+
+bool rule_is_at(const struct policy *policy, const uint8_t *levels, const struct rule *rule,
+		enum prefix_kind kind, int len)
+{
+	uint8_t level = levels[rule - policy->rules];
+
+	if (kind != PREFIX_ADDR)
+		return rule->kind == kind;
+	return level == len || (level == LEVEL_UNKNOWN && len == LEVEL_LONGEST);
+}

@@ -30,9 +30,11 @@ uint8_t rule_level(const struct rule *rule, const uint8_t addr[16],
 uint8_t *policy_levels(const struct policy *policy, const uint8_t addr[16],
 		       const struct set_members *members);
 
-/* Is a rule of that level asked together with those of prefixes of `len` bits? One of unknown
- * members is asked first, as none can be longer. */
-static inline bool level_is(uint8_t level, int len)
-{
-	return level == len || (level == LEVEL_UNKNOWN && len == LEVEL_LONGEST);
-}
+/* The levels at which rules are asked. Those of unknown members are asked first, as none can be
+ * longer. */
+void levels_asked(const struct policy *policy, const uint8_t *levels, bool out[LEVEL_LONGEST + 1]);
+
+/* Is the rule asked together with those of this kind, of prefixes of `len` bits? PREFIX_ADDR: its
+ * own, or that of a member of its set. */
+bool rule_is_at(const struct policy *policy, const uint8_t *levels, const struct rule *rule,
+		enum prefix_kind kind, int len);

@@ -17,14 +17,6 @@
 
 /* ---- the packet */
 
-/* IPv6 packets have no such protocol: it is that of a header in front of one. */
-static bool is_extension(uint8_t proto)
-{
-	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_FRAGMENT ||
-	       proto == IPPROTO_AH || proto == IPPROTO_DSTOPTS || proto == IPPROTO_MH ||
-	       proto == 139 /* HIP */ || proto == 140 /* Shim6 */;
-}
-
 static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 {
 	struct ranges values;
@@ -34,20 +26,16 @@ static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 	       (values.count == 1 && values.range[0].first == values.range[0].last);
 }
 
-/* Few fields say what a packet is not. */
-static const char *not_refuse(const struct match *match)
-{
-	const unsigned int may = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
-				 RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_FILTER;
-
-	return match->negated & ~may ? "a packet has one value in each field: write it without not"
-				     : NULL;
-}
-
 /* Matches that selector_parse accepts and no packet has. */
 static const char *words_refuse(const struct rule *words)
 {
+	/* Few fields tell what a packet is not. */
+	const unsigned int may_negate = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
+					RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED |
+					RL_MATCH_FILTER;
 	const struct match *match = &words->match;
+	const uint8_t *extensions;
+	size_t extension_count = extension_headers(&extensions);
 
 	if (words->kind != PREFIX_ADDR || words->len != 128)
 		return "a packet has one address: begin with it, for example 203.0.113.7";
@@ -58,37 +46,16 @@ static const char *words_refuse(const struct rule *words)
 	if ((match->flags & RL_MATCH_SRC && match->src_len != 128) ||
 	    (match->flags & RL_MATCH_DST && match->dst_len != 128))
 		return "a packet has one address as src and as dst: leave out the length";
-	if (not_refuse(match))
-		return not_refuse(match);
+	if (match->negated & ~may_negate)
+		return "a packet has one value in each field: write it without not";
 	if (!is_one_value(words, RL_MATCH_SPORT) || !is_one_value(words, RL_MATCH_DPORT))
 		return "a packet has one port as sport and as dport: write for example dport 53";
 	fields_for_each (flag, match->flags & RL_MATCH_NUMBERS)
 		if (all_fields[field_of(flag)].kind == FIELD_RANGE && !is_one_value(words, flag))
 			return "a packet has one value in each field: write for example length 60";
-	if (match->flags & RL_MATCH_PROTO && is_extension(match->proto) &&
+	if (match->flags & RL_MATCH_PROTO && memchr(extensions, match->proto, extension_count) &&
 	    !prefix_is_ipv4(words->addr, 128) && !match_wants(match, RL_MATCH_FRAGMENT))
 		return "this protocol is an extension header of IPv6: name the protocol behind it";
-	return NULL;
-}
-
-/* Ports of a packet that has none count as 0. */
-static void ports_settle(struct probe *probe)
-{
-	probe->later = probe->fragment && !(probe->stated & RL_MATCH_BEHIND_IP) && !probe->syn;
-	if (probe->later ||
-	    (probe->stated & RL_MATCH_PROTO && !protocol_has(probe->proto, RL_HAS_PORTS)))
-		probe->stated |= BOTH_PORTS;
-}
-
-/* Packets that are never established need not say so. */
-static const char *proof_settle(struct probe *probe, const struct match *match)
-{
-	if (!probe->later && !probe->syn && match_may_be_established(match))
-		return NULL;
-	if (probe->is_established)
-		return "a fragment without ports is never established: add its ports, or leave "
-		       "out established";
-	probe->stated |= RL_MATCH_ESTABLISHED;
 	return NULL;
 }
 
@@ -130,8 +97,18 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 	};
 	memcpy(out->src, by_dest ? match->src : words->addr, sizeof(out->src));
 	memcpy(out->dst, by_dest ? words->addr : match->dst, sizeof(out->dst));
-	ports_settle(out);
-	wrong = proof_settle(out, match);
+	out->later = out->fragment && !(out->stated & RL_MATCH_BEHIND_IP) && !out->syn;
+	/* Ports of a packet that has none count as 0. */
+	if (out->later || (out->stated & RL_MATCH_PROTO && !protocol_has(out->proto, RL_HAS_PORTS)))
+		out->stated |= BOTH_PORTS;
+	/* Packets that are never established need not say so. */
+	if (out->later || out->syn || !match_may_be_established(match)) {
+		if (out->is_established)
+			wrong = "a fragment without ports is never established: add its ports, or "
+				"leave out established";
+		else
+			out->stated |= RL_MATCH_ESTABLISHED;
+	}
 	own_settle(out);
 	return wrong;
 }
@@ -245,29 +222,19 @@ static enum holds address_explain(const struct match *match, const struct probe 
 		     src ? "src" : "dst", text, other);
 }
 
-/* The byte at this offset, as far as the words say; *mask: the bits that they say. */
-static uint8_t byte_at(const struct probe *probe, int offset, uint8_t *mask)
-{
-	const struct rl_extra *extra = probe->words.extra;
-	int at = extra ? offset - extra->payload_at : -1;
-
-	*mask = 0;
-	if (!(probe->stated & RL_MATCH_PAYLOAD) || at < 0 || at >= extra->payload_len)
-		return 0;
-	*mask = extra->payload_mask[at];
-	return extra->payload[at];
-}
-
 static enum holds payload_explain(const struct rule *rule, const struct probe *probe,
 				  char why[EXPLAIN_TEXT_MAX])
 {
-	const struct rl_extra *extra = rule->extra;
+	const struct rl_extra *extra = rule->extra, *own = probe->words.extra;
 	bool differs = false, unsaid = false;
 
 	for (int i = 0; i < extra->payload_len; i++) {
-		uint8_t mask, byte = byte_at(probe, extra->payload_at + i, &mask);
+		int at = own ? extra->payload_at + i - own->payload_at : -1;
+		bool said = probe->stated & RL_MATCH_PAYLOAD && at >= 0 && at < own->payload_len;
+		uint8_t mask = said ? own->payload_mask[at] : 0; /* the bits that the words say */
 
-		differs |= (byte ^ extra->payload[i]) & mask & extra->payload_mask[i];
+		differs |= said &&
+			   (own->payload[at] ^ extra->payload[i]) & mask & extra->payload_mask[i];
 		unsaid |= extra->payload_mask[i] & ~mask;
 	}
 	if (unsaid && (!differs || !match_wants(&rule->match, RL_MATCH_PAYLOAD)))
@@ -410,27 +377,6 @@ static enum holds field_explain(const struct rule *rule, const struct probe *pro
 	return flag == RL_MATCH_FILTER ? filter_explain(rule, probe, why) : holds;
 }
 
-/* The field that a match depends on which neither holds nor fails. */
-static unsigned int field_lacking(const struct match *match, const struct probe *probe,
-				  enum rl_match_flag field)
-{
-	if (field == RL_MATCH_SYN)
-		return RL_MATCH_TCP_FLAGS;
-	return match_names_set(match, field) && probe->stated & field ? FIELD_MEMBERS : field;
-}
-
-/* As the words say it, or else as it is. */
-static enum held while_of(const struct rule *rule, const struct probe *probe)
-{
-	bool off, said_off;
-	const char *name = rule_while(rule, &off);
-	const char *said = rule_while(&probe->words, &said_off);
-
-	if (name[0] && !strcmp(name, said))
-		return off == said_off ? HELD : HELD_NOT;
-	return while_held(rule, probe->alarms);
-}
-
 /* The things it depends on: an alarm by its name, and fields. */
 static void depends_print(char why[EXPLAIN_TEXT_MAX], const struct rule *rule, unsigned int fields)
 {
@@ -449,10 +395,12 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields)
 {
 	const struct match *match = &rule->match;
-	enum held held = while_of(rule, probe);
-	bool off;
-	const char *alarm = rule_while(rule, &off);
+	enum held held = while_held(rule, probe->alarms);
+	bool off, said_off;
+	const char *alarm = rule_while(rule, &off), *said = rule_while(&probe->words, &said_off);
 
+	if (alarm[0] && !strcmp(alarm, said)) /* as the words say it, or else as it is */
+		held = off == said_off ? HELD : HELD_NOT;
 	*fields = held == HELD_UNKNOWN ? FIELD_ALARM : 0;
 	if (held == HELD_NOT)
 		return fails(why, "alarm %s is %s", alarm, off ? "on" : "off");
@@ -462,8 +410,12 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 
 		if (holds == HOLDS_NOT)
 			return HOLDS_NOT;
-		if (holds == HOLDS_DEPENDS)
-			*fields |= field_lacking(match, probe, field);
+		/* The field that a match depends on which neither holds nor fails. */
+		if (holds == HOLDS_DEPENDS && match_names_set(match, field) &&
+		    probe->stated & field)
+			*fields |= FIELD_MEMBERS;
+		else if (holds == HOLDS_DEPENDS)
+			*fields |= field == RL_MATCH_SYN ? RL_MATCH_TCP_FLAGS : field;
 	}
 	if (*fields) {
 		depends_print(why, rule, *fields);
