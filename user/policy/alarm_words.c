@@ -52,7 +52,6 @@ int parse_while(struct parser *p)
 /* A phase as it was read, and where. */
 struct phase {
 	struct quantity rate;
-	struct span word, time;
 	__u64 for_ns;
 };
 
@@ -64,21 +63,7 @@ static int parse_word(struct parser *p, const char *word, const char *what)
 	return 0;
 }
 
-static int parse_time(struct parser *p, struct phase *phase)
-{
-	int rc = parse_duration(p, &phase->for_ns);
-
-	phase->time = p->before;
-	if (!rc && phase->for_ns < RL_ALARM_TENTH_MIN)
-		return refuse(p, phase->time,
-			      "is too short: an alarm looks at the rate every 100ms at most, write "
-			      "100ms or longer");
-	if (!rc && phase->for_ns > ALARM_FOR_MAX_NS)
-		return refuse(p, phase->time, "is too long: write 1d or less");
-	return rc;
-}
-
-/* After the word `over` or `under`. */
+/* Behind the word `over` or `under`. */
 static int parse_phase(struct parser *p, struct phase *phase)
 {
 	int rc = parse_rate(p, &phase->rate);
@@ -89,7 +74,15 @@ static int parse_phase(struct parser *p, struct phase *phase)
 		rc = parse_word(p, "for",
 				"for and a duration: write for example for 2s, the time for which "
 				"the rate must last");
-	return rc ? rc : parse_time(p, phase);
+	if (!rc)
+		rc = parse_duration(p, &phase->for_ns);
+	if (!rc && phase->for_ns < RL_ALARM_TENTH_MIN)
+		return refuse(p, p->before,
+			      "is too short: an alarm looks at the rate every 100ms at most, write "
+			      "100ms or longer");
+	if (!rc && phase->for_ns > ALARM_FOR_MAX_NS)
+		return refuse(p, p->before, "is too long: write 1d or less");
+	return rc;
 }
 
 static bool is_packets(const struct phase *phase)
@@ -137,20 +130,15 @@ static int order_check(struct parser *p, const struct phase phases[2])
 		      rate, rate);
 }
 
-/* Nanoseconds in which the rate has one packet of the smallest size, rounded up. */
-static unsigned __int128 packet_ns(const struct quantity *rate)
-{
-	unsigned int unit = rate->unit == RL_BITS ? 8 * SMALLEST_PACKET : SMALLEST_PACKET;
-	unsigned __int128 packet = rate->unit == RL_PACKETS ? 1 : unit;
-
-	return (packet * rate->period_ns + rate->n - 1) / rate->n;
-}
-
 /* With less than a packet in a tenth, it would not be the rate that is asked for, but a packet in
  * each tenth, or silence. */
 static int tenth_check(struct parser *p, const struct phase *phase)
 {
-	unsigned __int128 least = packet_ns(&phase->rate);
+	const struct quantity *rate = &phase->rate;
+	unsigned int bytes = rate->unit == RL_BITS ? 8 * SMALLEST_PACKET : SMALLEST_PACKET;
+	unsigned __int128 packet = rate->unit == RL_PACKETS ? 1 : bytes;
+	/* Nanoseconds in which the rate has one packet of the smallest size, rounded up. */
+	unsigned __int128 least = (packet * rate->period_ns + rate->n - 1) / rate->n;
 	uint64_t tenth = phase->for_ns / alarm_tenths(phase->for_ns), seconds;
 	char took[QUANTITY_TEXT_MAX], longer[QUANTITY_TEXT_MAX];
 
@@ -194,19 +182,6 @@ static int parse_phases(struct parser *p, struct phase phases[2])
 	return rc;
 }
 
-static int parse_manual(struct parser *p, struct policy_alarm *alarm, struct policy_alarm *out)
-{
-	word_next(p);
-	if (p->span.len)
-		return refuse(p, p->span,
-			      "follows the end of an alarm: remove it, for a manual alarm counts "
-			      "nothing");
-	alarm->manual = true;
-	alarm->counts = *p->rule;
-	*out = *alarm;
-	return 0;
-}
-
 int parse_alarm(struct parser *p, struct policy_alarm *out)
 {
 	struct policy_alarm alarm = {0};
@@ -216,8 +191,17 @@ int parse_alarm(struct parser *p, struct policy_alarm *out)
 	p->rule->kind = PREFIX_ANY;
 	p->rule->action = RL_ACTION_COUNT;
 	rc = parse_alarm_name(p, alarm.name);
-	if (!rc && word_is(p, "manual"))
-		return parse_manual(p, &alarm, out);
+	alarm.manual = !rc && word_is(p, "manual");
+	if (alarm.manual) {
+		word_next(p);
+		if (p->span.len)
+			return refuse(p, p->span,
+				      "follows the end of an alarm: remove it, for a manual alarm "
+				      "counts nothing");
+		alarm.counts = *p->rule;
+		*out = alarm;
+		return 0;
+	}
 	if (!rc)
 		rc = parse_word(p, "when",
 				"when or manual: write for example when udp over 100k/second for "

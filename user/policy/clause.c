@@ -51,21 +51,6 @@ static int clause_cold(struct parser *p)
 	return rc;
 }
 
-static int clause_share(struct parser *p)
-{
-	return parse_share(p);
-}
-
-static int clause_keep(struct parser *p)
-{
-	return parse_keep(p);
-}
-
-static int clause_per(struct parser *p)
-{
-	return parse_key(p);
-}
-
 static int over_ban(struct parser *p)
 {
 	int rc = parse_duration(p, &p->rule->limit.ban_ns);
@@ -176,32 +161,13 @@ static int clause_for(struct parser *p)
 	return rc;
 }
 
-static int clause_while(struct parser *p)
-{
-	return parse_while(p);
-}
-
 static const struct clause {
 	const char *name;
 	int algorithm; /* as in PARSER_CLAUSES */
 	int (*parse)(struct parser *p);
 } clauses[CLAUSE_COUNT] = {
-#define CLAUSE_ROW(name, text, algorithm, parse) {text, algorithm, clause_##parse},
+#define CLAUSE_ROW(name, text, algorithm, parse) {text, algorithm, parse},
 	PARSER_CLAUSES(CLAUSE_ROW)};
-
-static int clause_find(const struct parser *p)
-{
-	for (int i = 0; i < CLAUSE_COUNT; i++)
-		if (word_is(p, clauses[i].name))
-			return i;
-	return -1;
-}
-
-static bool clause_applies(int name, int algorithm)
-{
-	return clauses[name].algorithm >= ANY_LIMIT || clauses[name].algorithm == algorithm ||
-	       (name == CLAUSE_BURST && algorithm == RL_WARM_UP);
-}
 
 /* Checks that the action takes this option, and that it is not a repeat. */
 static int clause_check(struct parser *p, int name)
@@ -226,7 +192,8 @@ static int clause_check(struct parser *p, int name)
 			      "limit");
 	if (rule->limit.unit == RL_CONNECTIONS && (algorithm < ANY_LIMIT || name == CLAUSE_FLEET))
 		return refuse(p, p->span, "does not apply to a limit on connections: remove it");
-	if (!clause_applies(name, rule->limit.algorithm))
+	if (algorithm < ANY_LIMIT && algorithm != rule->limit.algorithm &&
+	    (name != CLAUSE_BURST || rule->limit.algorithm != RL_WARM_UP))
 		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);
 	return clause_given(p, name) ? refuse_twice(p) : 0;
@@ -235,9 +202,11 @@ static int clause_check(struct parser *p, int name)
 int parse_clauses(struct parser *p)
 {
 	while (p->span.len) {
-		int name = clause_find(p);
-		int rc = clause_check(p, name);
+		int name = CLAUSE_COUNT - 1, rc;
 
+		while (name >= 0 && !word_is(p, clauses[name].name))
+			name--;
+		rc = clause_check(p, name);
 		if (rc)
 			return rc;
 		p->clause_at[name] = p->span;

@@ -52,22 +52,6 @@ int parse_connections(struct parser *p, int algorithm)
 
 /* ---- when all options are read */
 
-static int addresses_check(struct parser *p)
-{
-	const struct match *match = &p->rule->match;
-
-	if (p->rule->kind == PREFIX_SET)
-		return refuse(p, p->rate_at,
-			      "cannot be counted for the members of a set: write any, "
-			      "or a prefix");
-	for (int i = 0; i < 2; i++)
-		if (match_names_set(match, i ? RL_MATCH_SRC : RL_MATCH_DST))
-			return refuse(p, p->match_at[i ? RL_FIELD_SRC : RL_FIELD_DST],
-				      "cannot name a set where connections are counted: write a "
-				      "prefix");
-	return 0;
-}
-
 /* Others than these, and what stands after `not`, are not seen of a socket. */
 static int matches_check(struct parser *p)
 {
@@ -83,16 +67,16 @@ static int matches_check(struct parser *p)
 			"is not seen of an open connection: write only tcp, sport, dport, src, "
 			"dst and syn before a limit on connections, without not");
 	}
-	return addresses_check(p);
-}
-
-static int key_check(struct parser *p)
-{
-	if (!clause_given(p, CLAUSE_PER) || !(key_parts(&p->rule->limit) & ~PARTS))
-		return 0;
-	return refuse(p, span_after(p, p->clause_at[CLAUSE_PER]),
-		      "is not what connections can be counted by: write source, dest, dport, "
-		      "parts of these joined by +, or rule");
+	if (p->rule->kind == PREFIX_SET)
+		return refuse(p, p->rate_at,
+			      "cannot be counted for the members of a set: write any, "
+			      "or a prefix");
+	for (int i = 0; i < 2; i++)
+		if (match_names_set(match, i ? RL_MATCH_SRC : RL_MATCH_DST))
+			return refuse(p, p->match_at[i ? RL_FIELD_SRC : RL_FIELD_DST],
+				      "cannot name a set where connections are counted: write a "
+				      "prefix");
+	return 0;
 }
 
 static int over_connections_check(struct parser *p)
@@ -129,8 +113,10 @@ int connections_check(struct parser *p)
 			"cannot be held at hook egress, as connections are compared when a SYN "
 			"arrives: attach at hook xdp or ingress");
 	rc = matches_check(p);
-	if (!rc)
-		rc = key_check(p);
+	if (!rc && clause_given(p, CLAUSE_PER) && key_parts(&p->rule->limit) & ~PARTS)
+		rc = refuse(p, span_after(p, p->clause_at[CLAUSE_PER]),
+			    "is not what connections can be counted by: write source, dest, dport, "
+			    "parts of these joined by +, or rule");
 	if (!rc)
 		rc = over_connections_check(p);
 	/* The state of a rate, which nothing uses, is well-formed. */

@@ -92,21 +92,6 @@ static int names_read(struct damage *damage, bool is_alarm)
 	return rc;
 }
 
-/* Reads with a cursor of its own. */
-static int set_keep(struct parser p, struct policy *damaged)
-{
-	struct policy_set set;
-
-	return parse_set_rest(&p, &set) ? 0 : policy_set_put(damaged, &set);
-}
-
-static int alarm_keep(struct parser p, struct policy *damaged)
-{
-	struct policy_alarm alarm = {0};
-
-	return parse_alarm_name(&p, alarm.name) ? 0 : policy_alarm_put(damaged, &alarm);
-}
-
 int damaged_line_read(const struct damaged_line *line, struct policy *damaged, bool *includes,
 		      struct policy_errors *errors)
 {
@@ -116,7 +101,9 @@ int damaged_line_read(const struct damaged_line *line, struct policy *damaged, b
 				.line = line,
 				.damaged = damaged,
 				.errors = errors};
-	struct parser *p = &damage.p;
+	struct parser *p = &damage.p, other;
+	struct policy_alarm alarm = {0};
+	struct policy_set set;
 	const char *text = line->text;
 	bool is_set, is_alarm, is_rule;
 	int rc = 0;
@@ -131,10 +118,14 @@ int damaged_line_read(const struct damaged_line *line, struct policy *damaged, b
 	is_alarm = word_is(p, "alarm");
 	is_rule = word_is(p, "rule");
 	word_next(p);
-	/* Where the first word is wrong, either may be meant. */
-	if (is_set || (!is_alarm && !is_rule && p->word[0] != '@'))
-		rc = set_keep(*p, damaged);
-	if (!rc && !is_set && !is_rule)
-		rc = alarm_keep(*p, damaged);
+	/* Where the first word is wrong, either may be meant: each is read with a cursor of its
+	 * own. */
+	other = *p;
+	if ((is_set || (!is_alarm && !is_rule && p->word[0] != '@')) &&
+	    !parse_set_rest(&other, &set))
+		rc = policy_set_put(damaged, &set);
+	other = *p;
+	if (!rc && !is_set && !is_rule && !parse_alarm_name(&other, alarm.name))
+		rc = policy_alarm_put(damaged, &alarm);
 	return rc || is_set ? rc : names_read(&damage, is_alarm);
 }

@@ -336,18 +336,6 @@ static int empty_check(struct parser *p)
 	return 0;
 }
 
-/* `syn` and `flags` in one rule. */
-static int flags_check(struct parser *p)
-{
-	if (!(p->rule->match.flags & RL_MATCH_TCP_FLAGS))
-		return 0;
-	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
-		if (rule_takes_tcp_flags(p->rule, flags))
-			return 0;
-	return refuse(p, p->match_at[RL_FIELD_TCP_FLAGS],
-		      "contradicts syn, so no segment can match: remove one of the two");
-}
-
 int extra_keep(struct parser *p)
 {
 	int ret;
@@ -384,5 +372,11 @@ int extra_settle(struct parser *p)
 		rc = extra_keep(p);
 	if (!rc)
 		rc = empty_check(p);
-	return rc ? rc : flags_check(p);
+	if (rc || !(match->flags & RL_MATCH_TCP_FLAGS))
+		return rc;
+	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
+		if (rule_takes_tcp_flags(p->rule, flags))
+			return 0;
+	return refuse(p, p->match_at[RL_FIELD_TCP_FLAGS],
+		      "contradicts syn, so no segment can match: remove one of the two");
 }

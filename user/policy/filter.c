@@ -55,23 +55,17 @@ static bool is_in(const char *list, const char *word)
 	return strstr(list, wanted);
 }
 
-static bool has_letter(const char *word)
-{
-	for (; *word; word++)
-		if (isalpha((unsigned char)*word))
-			return true;
-	return false;
-}
-
-static bool is_hex_number(const char *word)
-{
-	return word[0] == '0' && tolower((unsigned char)word[1]) == 'x' && word[2] &&
-	       !word[2 + strspn(word + 2, "0123456789abcdefABCDEF")];
-}
-
 static bool is_plain(const char *word)
 {
-	return !has_letter(word) || is_hex_number(word) || is_in(keywords, word);
+	size_t letter = 0;
+
+	while (word[letter] && !isalpha((unsigned char)word[letter]))
+		letter++;
+	if (!word[letter] || is_in(keywords, word))
+		return true;
+	/* A hexadecimal number. */
+	return word[0] == '0' && tolower((unsigned char)word[1]) == 'x' && word[2] &&
+	       !word[2 + strspn(word + 2, "0123456789abcdefABCDEF")];
 }
 
 /* An address of IPv6 or of a link, or parts that stand as in ip[0:2]. */
@@ -127,27 +121,19 @@ static bool host_find(const char *expression, char out[NAME_MAX_])
 
 /* ---- what libpcap makes of it */
 
-/* It asks for an address beyond any packet: for what Linux says beside it. */
-static bool asks_beside(const struct sock_filter *step)
-{
-	return BPF_CLASS(step->code) == BPF_LD && BPF_MODE(step->code) == BPF_ABS &&
-	       step->k > INT32_MAX;
-}
-
-static bool jumps_back(const struct sock_filter *step, uint32_t left)
-{
-	return BPF_CLASS(step->code) == BPF_JMP && BPF_OP(step->code) == BPF_JA && step->k >= left;
-}
-
 static int program_check(const struct filter_program *program, char error[FILTER_ERROR_MAX])
 {
 	for (uint32_t i = 0; i < program->count; i++) {
+		const struct sock_filter *step = &program->steps[i];
 		const char *why = NULL;
 
-		if (jumps_back(&program->steps[i], program->count - i - 1))
+		if (BPF_CLASS(step->code) == BPF_JMP && BPF_OP(step->code) == BPF_JA &&
+		    step->k >= program->count - i - 1) /* it jumps back */
 			why = "has a loop, which no packet may run (protochain): write the "
 			      "protocol that the headers before it name";
-		else if (asks_beside(&program->steps[i]))
+		/* An address beyond any packet is for what Linux says beside it. */
+		else if (BPF_CLASS(step->code) == BPF_LD && BPF_MODE(step->code) == BPF_ABS &&
+			 step->k > INT32_MAX)
 			why = "asks for what is not in a packet (inbound, outbound, ifindex): "
 			      "leave that out";
 		if (!why)
@@ -172,25 +158,23 @@ static int steps_take(const struct bpf_program *from, struct filter_program *out
 	return 0;
 }
 
-static int libpcap_refuse(const char *text, char error[FILTER_ERROR_MAX])
-{
-	bool of_the_link = strstr(text, "for Raw IP") || strstr(text, "only on") ||
-			   strstr(text, "rejects all");
-
-	snprintf(error, FILTER_ERROR_MAX, "is refused by libpcap: %s%s", text,
-		 of_the_link ? ": a filter sees IP packets alone, without Ethernet and VLAN tags"
-			     : "");
-	return -EINVAL;
-}
-
 static int compile_by(pcap_t *pcap, const char *expression, struct filter_program *out,
 		      char error[FILTER_ERROR_MAX])
 {
 	struct bpf_program compiled = {0};
+	const char *text;
 	int ret;
 
-	if (pcap_compile(pcap, &compiled, expression, 1, PCAP_NETMASK_UNKNOWN))
-		return libpcap_refuse(pcap_geterr(pcap), error);
+	if (pcap_compile(pcap, &compiled, expression, 1, PCAP_NETMASK_UNKNOWN)) {
+		text = pcap_geterr(pcap);
+		snprintf(
+			error, FILTER_ERROR_MAX, "is refused by libpcap: %s%s", text,
+			strstr(text, "for Raw IP") || strstr(text, "only on") ||
+					strstr(text, "rejects all")
+				? ": a filter sees IP packets alone, without Ethernet and VLAN tags"
+				: "");
+		return -EINVAL;
+	}
 	ret = steps_take(&compiled, out);
 	pcap_freecode(&compiled);
 	if (!ret)

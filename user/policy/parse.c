@@ -111,46 +111,6 @@ struct statement {
 	};
 };
 
-/* The comment after a set or an alarm is kept as that after a rule. */
-static void comment_keep(const struct parser *p, const char *end, char out[RL_COMMENT_MAX + 1])
-{
-	struct rule holder = {0};
-
-	if (p->end < end)
-		comment_set(&holder, p->end + 1, end);
-	snprintf(out, RL_COMMENT_MAX + 1, "%s", holder.comment);
-}
-
-static int set_line_parse(struct parser *p, const char *end, struct policy_set *out)
-{
-	uint32_t column;
-	int rc;
-
-	word_next(p);
-	column = p->span.at - p->line + 1;
-	rc = parse_set(p, out);
-	if (rc)
-		return rc;
-	out->column = column;
-	comment_keep(p, end, out->comment);
-	return 0;
-}
-
-static int alarm_line_parse(struct parser *p, const char *end, struct policy_alarm *out)
-{
-	uint32_t column;
-	int rc;
-
-	word_next(p);
-	column = p->span.at - p->line + 1;
-	rc = parse_alarm(p, out);
-	if (rc)
-		return rc;
-	out->column = column;
-	comment_keep(p, end, out->comment);
-	return 0;
-}
-
 static int rule_line_parse(struct parser *p, const char *end)
 {
 	int rc;
@@ -168,15 +128,24 @@ static int rule_line_parse(struct parser *p, const char *end)
 	return rc;
 }
 
-/* A statement of a policy that is no rule. `rules`: none may stand here. */
-static int other_line_parse(struct parser *p, const char *end, bool rules, struct statement *out)
+/* A statement `set` or `alarm`, whose comment is kept as that behind a rule. */
+static int other_line_parse(struct parser *p, const char *end, struct statement *out)
 {
-	if (rules)
-		return refuse(p, p->span,
-			      "stands in a policy, not among rules: write it there, and run `rlctl "
-			      "apply`");
-	return out->kind == STATEMENT_SET ? set_line_parse(p, end, &out->set)
-					  : alarm_line_parse(p, end, &out->alarm);
+	bool set = out->kind == STATEMENT_SET;
+	struct rule holder = {0};
+	uint32_t column;
+	int rc;
+
+	word_next(p);
+	column = p->span.at - p->line + 1;
+	rc = set ? parse_set(p, &out->set) : parse_alarm(p, &out->alarm);
+	if (rc)
+		return rc;
+	if (p->end < end)
+		comment_set(&holder, p->end + 1, end);
+	memcpy(set ? out->set.comment : out->alarm.comment, holder.comment, sizeof(holder.comment));
+	*(set ? &out->set.column : &out->alarm.column) = column;
+	return 0;
 }
 
 /* Fills *out on success only. `rules`: no other statement may stand here. */
@@ -191,8 +160,13 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 	if (rc)
 		return rc;
 	if (word_is(&p, "set") || word_is(&p, "alarm")) {
+		if (rules)
+			return refuse(
+				&p, p.span,
+				"stands in a policy, not among rules: write it there, and run "
+				"`rlctl apply`");
 		found.kind = word_is(&p, "set") ? STATEMENT_SET : STATEMENT_ALARM;
-		rc = other_line_parse(&p, line + len, rules, &found);
+		rc = other_line_parse(&p, line + len, &found);
 	} else if (p.span.len) {
 		found.kind = STATEMENT_RULE;
 		rc = rule_line_parse(&p, line + len);
@@ -239,16 +213,6 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 	return rc;
 }
 
-/* A second statement of the same name is an error: which of the two is meant is not known. */
-static void refuse_second(struct policy_errors *errors, struct policy_error *err, const char *what,
-			  const char *name, uint32_t other)
-{
-	err->other = other;
-	snprintf(err->text, sizeof(err->text), "the %s %s is there already: remove one of the two",
-		 what, name);
-	policy_errors_add(errors, err);
-}
-
 /* A text that is being read. */
 struct reading {
 	const struct policy_context *ctx;
@@ -258,47 +222,35 @@ struct reading {
 	struct policy_errors *errors;
 };
 
-static void reading_clear(struct reading *reading)
-{
-	policy_clear(&reading->policy);
-	policy_clear(&reading->damaged);
-}
-
-static int set_add(struct reading *reading, const struct policy_set *set)
+/* Refuses a set or an alarm that is a second one of its name, as which of the two is meant is not
+ * known, or one too many. Returns where it belongs; NULL: its name is known already. */
+static struct policy *named_home(struct reading *reading, const struct statement *found)
 {
 	struct policy *policy = &reading->policy;
-	const struct policy_set *there = policy_set_find(policy, set->name);
-	struct policy_error err = {.line = set->line, .column = set->column};
+	bool is_set = found->kind == STATEMENT_SET;
+	const char *name = is_set ? found->set.name : found->alarm.name;
+	const struct policy_set *set = is_set ? policy_set_find(policy, name) : NULL;
+	const struct policy_alarm *alarm = is_set ? NULL : policy_alarm_find(policy, name);
+	struct policy_error err = {.line = is_set ? found->set.line : found->alarm.line,
+				   .column = is_set ? found->set.column : found->alarm.column};
 
-	if (!there && policy->set_count < RL_SETS_MAX)
-		return policy_set_put(policy, set);
-	if (there) {
-		refuse_second(reading->errors, &err, "set", set->name, there->line);
-		return 0;
+	if (set || alarm) {
+		err.other = set ? set->line : alarm->line;
+		snprintf(err.text, sizeof(err.text),
+			 "the %s %s is there already: remove one of the two",
+			 is_set ? "set" : "alarm", name);
+	} else if (is_set && policy->set_count == RL_SETS_MAX) {
+		snprintf(err.text, sizeof(err.text),
+			 "too many sets: a policy has at most %d, join lists into fewer of them",
+			 RL_SETS_MAX);
+	} else if (!is_set && policy->alarm_count == RL_ALARMS_MAX) {
+		snprintf(err.text, sizeof(err.text),
+			 "too many alarms: a policy has at most %d, remove one", RL_ALARMS_MAX);
+	} else {
+		return policy;
 	}
-	snprintf(err.text, sizeof(err.text),
-		 "too many sets: a policy has at most %d, join lists into fewer of them",
-		 RL_SETS_MAX);
 	policy_errors_add(reading->errors, &err);
-	return policy_set_put(&reading->damaged, set);
-}
-
-static int alarm_add(struct reading *reading, const struct policy_alarm *alarm)
-{
-	struct policy *policy = &reading->policy;
-	const struct policy_alarm *there = policy_alarm_find(policy, alarm->name);
-	struct policy_error err = {.line = alarm->line, .column = alarm->column};
-
-	if (!there && policy->alarm_count < RL_ALARMS_MAX)
-		return policy_alarm_put(policy, alarm);
-	if (there) {
-		refuse_second(reading->errors, &err, "alarm", alarm->name, there->line);
-		return 0;
-	}
-	snprintf(err.text, sizeof(err.text), "too many alarms: a policy has at most %d, remove one",
-		 RL_ALARMS_MAX);
-	policy_errors_add(reading->errors, &err);
-	return policy_alarm_put(&reading->damaged, alarm);
+	return set || alarm ? NULL : &reading->damaged;
 }
 
 /* The policy that has the sets and alarms. */
@@ -348,38 +300,36 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 	policy_errors_add(reading->errors, &err);
 }
 
-static int damaged_keep(struct reading *reading, const char *line, size_t len,
-			const struct policy_error *err)
-{
-	const struct damaged_line damaged = {reading->ctx, line, len, err};
-
-	return damaged_line_read(&damaged, &reading->damaged, &reading->lacks, reading->errors);
-}
-
 /* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
 static int line_add(struct reading *reading, const char *line, size_t len, uint32_t number)
 {
 	struct policy_error err = {.line = number};
+	const struct damaged_line own = {reading->ctx, line, len, &err};
+	struct policy *policy = &reading->policy;
 	struct statement found;
 
 	if (line_parse(line, len, reading->ctx, reading->ctx->known, &found, &err)) {
 		policy_errors_add(reading->errors, &err);
-		return damaged_keep(reading, line, len, &err);
+		return damaged_line_read(&own, &reading->damaged, &reading->lacks, reading->errors);
 	}
 	switch (found.kind) {
 	case STATEMENT_NONE:
 		return 0;
+	case STATEMENT_RULE:
+		found.rule.line = number;
+		return policy_append(policy, &found.rule);
 	case STATEMENT_SET:
 		found.set.line = number;
-		return set_add(reading, &found.set);
+		break;
 	case STATEMENT_ALARM:
 		found.alarm.line = found.alarm.counts.line = number;
-		return alarm_add(reading, &found.alarm);
-	case STATEMENT_RULE:
 		break;
 	}
-	found.rule.line = number;
-	return policy_append(&reading->policy, &found.rule);
+	policy = named_home(reading, &found);
+	if (!policy)
+		return 0;
+	return found.kind == STATEMENT_SET ? policy_set_put(policy, &found.set)
+					   : policy_alarm_put(policy, &found.alarm);
 }
 
 /* Reads every statement of the text. 0 or -ENOMEM; errors of the text are added. */
@@ -421,7 +371,8 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 	if (!rc)
 		*out = reading.policy;
 	else
-		reading_clear(&reading);
+		policy_clear(&reading.policy);
+	policy_clear(&reading.damaged);
 	return rc;
 }
 
@@ -453,23 +404,12 @@ static void rules_keep_defined(struct policy *policy)
 	policy->count = kept;
 }
 
-/* For what is in their files. */
-static int damaged_sets_add(struct policy *rest, const struct policy *damaged)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < damaged->set_count && rest->set_count < RL_SETS_MAX; i++)
-		if (!policy_set_find(rest, damaged->sets[i].name))
-			rc = policy_set_put(rest, &damaged->sets[i]);
-	return rc;
-}
-
 int policy_parse_rest(const char *text, size_t size, const struct policy_context *ctx,
 		      struct policy *out)
 {
 	struct policy_errors ignored = {0};
 	struct reading reading = {.ctx = ctx, .errors = &ignored};
-	struct policy *rest = &reading.policy;
+	struct policy *rest = &reading.policy, *damaged = &reading.damaged;
 	int rc = text_read(&reading, text, size);
 
 	if (!rc) {
@@ -479,14 +419,18 @@ int policy_parse_rest(const char *text, size_t size, const struct policy_context
 		if (policy_sets_missing(&alarms, rest, set_ignore, NULL))
 			rest->count = rest->alarm_count = 0;
 		rules_keep_defined(rest);
-		rc = damaged_sets_add(rest, &reading.damaged);
+		/* For what is in their files. */
+		for (size_t i = 0; !rc && i < damaged->set_count; i++)
+			if (rest->set_count < RL_SETS_MAX &&
+			    !policy_set_find(rest, damaged->sets[i].name))
+				rc = policy_set_put(rest, &damaged->sets[i]);
 	}
 	if (!rc)
 		rc = policy_sort(rest, NULL);
-	if (!rc) {
+	if (!rc)
 		*out = *rest;
-		*rest = (struct policy){0};
-	}
-	reading_clear(&reading);
+	else
+		policy_clear(rest);
+	policy_clear(damaged);
 	return rc;
 }

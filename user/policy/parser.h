@@ -15,19 +15,19 @@
 
 /* Options of an action: X(NAME, "word", the only algorithm or action that takes it (a warm-up takes
  * burst as well), parser of its argument). */
-#define PARSER_CLAUSES(X)                           \
-	X(BURST, "burst", RL_TOKEN_BUCKET, burst)   \
-	X(QUEUE, "queue", RL_LEAKY_BUCKET, queue)   \
-	X(SLOTS, "slots", RL_SLIDING_WINDOW, slots) \
-	X(RAMP, "ramp", RL_WARM_UP, ramp)           \
-	X(COLD, "cold", RL_WARM_UP, cold)           \
-	X(SHARE, "share", RL_TOKEN_BUCKET, share)   \
-	X(KEEP, "keep", RL_TOKEN_BUCKET, keep)      \
-	X(PER, "per", ANY_LIMIT, per)               \
-	X(OVER, "over", ANY_LIMIT, over)            \
-	X(FLEET, "fleet", ANY_LIMIT, fleet)         \
-	X(FOR, "for", ANY_ACTION, for)              \
-	X(WHILE, "while", ANY_ACTION, while)
+#define PARSER_CLAUSES(X)                                  \
+	X(BURST, "burst", RL_TOKEN_BUCKET, clause_burst)   \
+	X(QUEUE, "queue", RL_LEAKY_BUCKET, clause_queue)   \
+	X(SLOTS, "slots", RL_SLIDING_WINDOW, clause_slots) \
+	X(RAMP, "ramp", RL_WARM_UP, clause_ramp)           \
+	X(COLD, "cold", RL_WARM_UP, clause_cold)           \
+	X(SHARE, "share", RL_TOKEN_BUCKET, parse_share)    \
+	X(KEEP, "keep", RL_TOKEN_BUCKET, parse_keep)       \
+	X(PER, "per", ANY_LIMIT, parse_key)                \
+	X(OVER, "over", ANY_LIMIT, clause_over)            \
+	X(FLEET, "fleet", ANY_LIMIT, clause_fleet)         \
+	X(FOR, "for", ANY_ACTION, clause_for)              \
+	X(WHILE, "while", ANY_ACTION, parse_while)
 #define PARSER_CLAUSE_ENUM(name, ...) CLAUSE_##name,
 enum clause_name { PARSER_CLAUSES(PARSER_CLAUSE_ENUM) CLAUSE_COUNT };
 

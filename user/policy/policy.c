@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The model of a policy: rules in canonical order. */
+/* The model of a policy: rules in canonical order, what differs between two, and errors. */
 
 #include "policy/policy.h"
 
@@ -159,15 +159,6 @@ static int written_compare(const void *a, const void *b)
 	return order ? order : u64_compare(left->line, right->line);
 }
 
-/* The output of `show` is sorted already. */
-static bool policy_is_sorted(const struct policy *policy)
-{
-	for (size_t i = 1; i < policy->count; i++)
-		if (written_compare(&policy->rules[i - 1], &policy->rules[i]) > 0)
-			return false;
-	return true;
-}
-
 /* A replaced rule and the one after it, which replaces it. */
 static int pair_compare(const void *a, const void *b)
 {
@@ -178,10 +169,14 @@ static int pair_compare(const void *a, const void *b)
 
 int policy_sort(struct policy *policy, struct policy *replaced)
 {
-	size_t kept = 0;
+	size_t kept = 0, sorted = 1;
 	int rc = 0;
 
-	if (!policy_is_sorted(policy))
+	/* The output of `show` is sorted already. */
+	while (sorted < policy->count &&
+	       written_compare(&policy->rules[sorted - 1], &policy->rules[sorted]) <= 0)
+		sorted++;
+	if (sorted < policy->count)
 		qsort(policy->rules, policy->count, sizeof(*policy->rules), written_compare);
 	policy_for_each (policy, rule) {
 		if (kept && !rule_compare(&policy->rules[kept - 1], rule)) {
@@ -327,4 +322,67 @@ void policy_clear(struct policy *policy)
 	free(policy->sets);
 	free(policy->alarms);
 	memset(policy, 0, sizeof(*policy));
+}
+
+/* ---- two policies */
+
+bool same_rule(const struct rule *a, const struct rule *b)
+{
+	uint64_t apart = a->for_ns > b->for_ns ? a->for_ns - b->for_ns : b->for_ns - a->for_ns;
+
+	return a->action == b->action && !memcmp(&a->limit, &b->limit, sizeof(a->limit)) &&
+	       !strcmp(a->keep_set, b->keep_set) &&
+	       (a->for_ns && b->for_ns ? apart <= EXPIRY_SLACK_NS : !apart) &&
+	       !strcmp(a->comment, b->comment);
+}
+
+size_t policy_diff(const struct policy *from, const struct policy *to, policy_diff_fn tell,
+		   void *arg)
+{
+	size_t i = 0, j = 0, count = 0;
+
+	while (i < from->count || j < to->count) {
+		const struct rule *left = i < from->count ? &from->rules[i] : NULL;
+		const struct rule *right = j < to->count ? &to->rules[j] : NULL;
+		int order = left && right ? rule_compare(left, right) : 0;
+
+		if (order > 0)
+			left = NULL;
+		if (order < 0)
+			right = NULL;
+		i += !!left;
+		j += !!right;
+		if (left && right && same_rule(left, right))
+			continue;
+		if (tell)
+			tell(left, right, arg);
+		count++;
+	}
+	return count;
+}
+
+/* ---- errors */
+
+size_t policy_errors_kept(const struct policy_errors *errors)
+{
+	return errors->count < POLICY_ERRORS_MAX ? errors->count : POLICY_ERRORS_MAX;
+}
+
+void policy_errors_add(struct policy_errors *errors, const struct policy_error *err)
+{
+	size_t kept = policy_errors_kept(errors), at = kept;
+
+	errors->count++;
+	for (; at; at--) {
+		const struct policy_error *last = &errors->first[at - 1];
+
+		if (last->line != err->line ? last->line < err->line : last->column <= err->column)
+			break;
+	}
+	if (at == POLICY_ERRORS_MAX)
+		return;
+	if (kept == POLICY_ERRORS_MAX)
+		kept--;
+	memmove(&errors->first[at + 1], &errors->first[at], (kept - at) * sizeof(*err));
+	errors->first[at] = *err;
 }

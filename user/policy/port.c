@@ -148,16 +148,6 @@ int parse_ports(struct parser *p, struct port_list *out)
 	return rc;
 }
 
-static int service_refuse(struct parser *p, struct span at, const struct service *found,
-			  const char *protocol)
-{
-	if (protocol)
-		return refuse(p, at, "is a service of %s, not of %s: write %s, or the number %u",
-			      found->protocol[0], protocol, found->protocol[0], found->port[0]);
-	return refuse(p, at, "is port %u of %s and port %u of %s: add one of these protocols",
-		      found->port[0], found->protocol[0], found->port[1], found->protocol[1]);
-}
-
 static int service_resolve(struct parser *p, struct span at, struct rl_port_range *out)
 {
 	const struct protocol *stated = NULL;
@@ -172,8 +162,13 @@ static int service_resolve(struct parser *p, struct span at, struct rl_port_rang
 		stated = protocol_by_number(p->rule->match.proto);
 	found = service_find(name);
 	port = found.port[0];
-	if (stated ? service_port(name, stated->name, &port) != 0 : found.protocol[1] != NULL)
-		return service_refuse(p, at, &found, stated ? stated->name : NULL);
+	if (stated && service_port(name, stated->name, &port))
+		return refuse(p, at, "is a service of %s, not of %s: write %s, or the number %u",
+			      found.protocol[0], stated->name, found.protocol[0], found.port[0]);
+	if (!stated && found.protocol[1])
+		return refuse(p, at,
+			      "is port %u of %s and port %u of %s: add one of these protocols",
+			      found.port[0], found.protocol[0], found.port[1], found.protocol[1]);
 	out->first = out->last = port;
 	return 0;
 }

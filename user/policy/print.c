@@ -30,14 +30,6 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 	w->used += len > 0 ? (size_t)len : 0;
 }
 
-static void put_prefix(struct writer *w, const char *word, const uint8_t addr[16], uint8_t len)
-{
-	char text[PREFIX_TEXT_MAX];
-
-	prefix_print(text, sizeof(text), addr, len);
-	put(w, "%s%s", word, text);
-}
-
 int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount)
 {
 	if (!limit->size_other || (limit->unit == RL_BITS && amount % 8))
@@ -71,13 +63,6 @@ static void put_range(struct writer *w, const char *word, uint32_t first, uint32
 		put(w, "-%u", last);
 }
 
-static void put_ports(struct writer *w, const char *word, const struct rl_port_range *ranges,
-		      uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		put_range(w, i ? "," : word, ranges[i].first, ranges[i].last);
-}
-
 static void put_protocol(struct writer *w, uint8_t proto)
 {
 	const struct protocol *known = protocol_by_number(proto);
@@ -104,15 +89,6 @@ static void put_named(struct writer *w, const char *word, const char *name, unsi
 		put(w, "%s%u", word, number);
 }
 
-static void put_icmp_type(struct writer *w, struct rl_numbers types, bool ipv6)
-{
-	uint8_t type = types.first >> 8;
-
-	put_named(w, "", icmp_type_name(type, ipv6), type);
-	if (types.first == types.last)
-		put(w, " code %u", types.first & UINT8_MAX);
-}
-
 static void put_bytes(struct writer *w, const char *word, const uint8_t *bytes, uint32_t count)
 {
 	put(w, "%s", word);
@@ -135,17 +111,19 @@ static void put_payload(struct writer *w, const struct rl_extra *extra)
 static void put_end(struct writer *w, const struct rule *rule, bool src)
 {
 	const struct match *match = &rule->match;
+	char text[PREFIX_TEXT_MAX];
 
 	if (match_names_set(match, src ? RL_MATCH_SRC : RL_MATCH_DST))
-		put(w, "@%s", src ? rule->extra->src_set : rule->extra->dst_set);
-	else
-		put_prefix(w, "", src ? match->src : match->dst,
-			   src ? match->src_len : match->dst_len);
+		return put(w, "@%s", src ? rule->extra->src_set : rule->extra->dst_set);
+	prefix_print(text, sizeof(text), src ? match->src : match->dst,
+		     src ? match->src_len : match->dst_len);
+	put(w, "%s", text);
 }
 
 static void put_numbers(struct writer *w, const struct rule *rule, const struct field *field)
 {
 	struct rl_numbers numbers = rule->extra->number[field->number];
+	uint8_t type = numbers.first >> 8;
 
 	switch (field->kind) {
 	case FIELD_FLAGS:
@@ -156,7 +134,11 @@ static void put_numbers(struct writer *w, const struct rule *rule, const struct 
 	case FIELD_DSCP:
 		return put_named(w, "", dscp_name(numbers.first), numbers.first);
 	case FIELD_ICMP:
-		return put_icmp_type(w, numbers, match_is_proto(&rule->match, IPPROTO_ICMPV6));
+		put_named(w, "", icmp_type_name(type, match_is_proto(&rule->match, IPPROTO_ICMPV6)),
+			  type);
+		if (numbers.first == numbers.last)
+			put(w, " code %u", numbers.first & UINT8_MAX);
+		return;
 	default:
 		put_range(w, "", numbers.first, numbers.last);
 	}
@@ -166,6 +148,7 @@ static void put_argument(struct writer *w, const struct rule *rule, enum rl_fiel
 {
 	struct rl_port_range ports[RL_PORT_RANGES_MAX];
 	const struct field *field = &all_fields[number];
+	uint32_t count;
 
 	if (field->kind != FIELD_FACT)
 		put(w, " ");
@@ -173,9 +156,11 @@ static void put_argument(struct writer *w, const struct rule *rule, enum rl_fiel
 	case FIELD_FACT:
 		return;
 	case FIELD_PORTS:
-		return put_ports(w, "", ports,
-				 number == RL_FIELD_SPORT ? rule_sports(rule, ports)
-							  : rule_dports(rule, ports));
+		count = number == RL_FIELD_SPORT ? rule_sports(rule, ports)
+						 : rule_dports(rule, ports);
+		for (uint32_t i = 0; i < count; i++)
+			put_range(w, i ? "," : "", ports[i].first, ports[i].last);
+		return;
 	case FIELD_ADDRESS:
 		return put_end(w, rule, number == RL_FIELD_SRC);
 	case FIELD_PAYLOAD:
@@ -249,17 +234,6 @@ static void put_parts(struct writer *w, const struct rule *rule)
 	    rule->keep_set);
 }
 
-static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
-{
-	const struct rl_limit *limit = &rule->limit;
-	char word[KEY_WORD_MAX];
-
-	if (limit->key == rule_default_key(rule, ctx) && key_has_usual_lengths(limit))
-		return;
-	key_word(word, limit);
-	put(w, " per %s", word);
-}
-
 static void put_over(struct writer *w, const struct rl_limit *limit)
 {
 	if (limit->over == RL_OVER_DROP)
@@ -271,26 +245,6 @@ static void put_over(struct writer *w, const struct rl_limit *limit)
 		put(w, " source");
 	if (limit->over == RL_OVER_MARK)
 		put(w, " %u", limit->mark);
-}
-
-/* Whole seconds, rounded up, so that a remaining lifetime is never printed as 0; at most what the
- * parser accepts. */
-static void put_for(struct writer *w, uint64_t for_ns)
-{
-	uint64_t seconds = for_ns / NS_PER_SECOND + !!(for_ns % NS_PER_SECOND);
-	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
-
-	if (seconds)
-		put_duration(w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
-}
-
-static void put_while(struct writer *w, const struct rule *rule)
-{
-	bool off;
-	const char *name = rule_while(rule, &off);
-
-	if (name[0])
-		put(w, " while %s%s", off ? "not " : "", name);
 }
 
 _Static_assert(PREFIX_TEXT_MAX > RL_SET_NAME_MAX + 1, "room for @NAME");
@@ -307,7 +261,11 @@ void rule_prefix_print(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
 {
 	struct writer w = {.buf = buf, .size = size};
-	char prefix[PREFIX_TEXT_MAX];
+	char prefix[PREFIX_TEXT_MAX], key[KEY_WORD_MAX];
+	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
+	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
+	bool off;
+	const char *alarm = rule_while(rule, &off);
 
 	rule_prefix_print(prefix, rule);
 	put(&w, "rule %s", prefix);
@@ -317,13 +275,21 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	if (rule->action == RL_ACTION_LIMIT) {
 		put_algorithm(&w, &rule->limit);
 		put_parts(&w, rule);
-		put_key(&w, rule, ctx);
+		if (rule->limit.key != rule_default_key(rule, ctx) ||
+		    !key_has_usual_lengths(&rule->limit)) {
+			key_word(key, &rule->limit);
+			put(&w, " per %s", key);
+		}
 		put_over(&w, &rule->limit);
 		if (rule->limit.fleet)
 			put(&w, " fleet");
 	}
-	put_for(&w, rule->for_ns);
-	put_while(&w, rule);
+	/* Whole seconds, rounded up, so that a remaining lifetime is never printed as 0; at most
+	 * what the parser accepts. */
+	if (rule->for_ns)
+		put_duration(&w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
+	if (alarm[0])
+		put(&w, " while %s%s", off ? "not " : "", alarm);
 	return (int)w.used;
 }
 

@@ -88,14 +88,6 @@ static int per_second_refuse(struct parser *p, const struct quantity_form *form)
 		      (int)strcspn(p->word, "pP"), p->word, per);
 }
 
-/* "0/second" */
-static bool is_zero_rate(const struct parser *p, const struct quantity_form *form)
-{
-	size_t zeros = strspn(p->word, "0");
-
-	return form == &rate_form && zeros && !isdigit((unsigned char)p->word[zeros]);
-}
-
 #define ZERO_RATE_TEXT_MAX 320 /* what a message has room for */
 
 /* Shows the rule to write instead. */
@@ -114,9 +106,10 @@ static int zero_rate_refuse(struct parser *p)
 
 static int quantity_refuse(struct parser *p, const struct quantity_form *form, int rc)
 {
-	int digits = (int)strspn(p->word, "0123456789");
+	int digits = (int)strspn(p->word, "0123456789"), zeros = (int)strspn(p->word, "0");
 
-	if (rc != WORD_FORM && is_zero_rate(p, form) && p->rule->action == RL_ACTION_LIMIT)
+	if (rc != WORD_FORM && form == &rate_form && zeros && zeros == digits &&
+	    p->rule->action == RL_ACTION_LIMIT) /* "0/second" */
 		return zero_rate_refuse(p);
 	switch (rc) {
 	case WORD_PER_SECOND:

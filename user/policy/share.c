@@ -50,11 +50,6 @@ static int keep_beside(struct parser *p)
 
 /* ---- reading */
 
-static bool parts_follow(const struct parser *p)
-{
-	return isdigit((unsigned char)p->word[0]);
-}
-
 /* W/W/W: what is for the established, the known and strangers; modifies the word. */
 static int parts_parse(struct parser *p)
 {
@@ -89,7 +84,7 @@ int parse_share(struct parser *p)
 {
 	p->rule->limit.share[0] = SHARE_ESTABLISHED;
 	p->rule->limit.share[1] = SHARE_KNOWN;
-	return parts_follow(p) ? parts_parse(p) : 0;
+	return isdigit((unsigned char)p->word[0]) ? parts_parse(p) : 0;
 }
 
 /* For whom: a class of senders, or the members of a set. */
@@ -137,25 +132,18 @@ int parse_keep(struct parser *p)
 
 /* ---- when all options are read */
 
-static int classes_check(struct parser *p)
-{
-	struct span at = p->clause_at[CLAUSE_SHARE];
-
-	if (p->ctx->by_dest || p->ctx->leaving)
-		return refuse(p, at,
-			      "divides the limit among classes of sources, and this instance goes "
-			      "by destination: attach at hook xdp or ingress without --by dest, or "
-			      "write share per dest");
-	return 0;
-}
-
 static int share_check(struct parser *p)
 {
 	const struct rl_limit *limit = &p->rule->limit;
 	struct span parts = span_after(p, p->clause_at[CLAUSE_SHARE]);
 
+	if (limit->key == RL_KEY_RULE && (p->ctx->by_dest || p->ctx->leaving))
+		return refuse(p, p->clause_at[CLAUSE_SHARE],
+			      "divides the limit among classes of sources, and this instance goes "
+			      "by destination: attach at hook xdp or ingress without --by dest, or "
+			      "write share per dest");
 	if (limit->key == RL_KEY_RULE)
-		return classes_check(p);
+		return 0;
 	if (limit->key != RL_KEY_SOURCE && limit->key != RL_KEY_DEST)
 		return refuse_beside(p, span_after(p, p->clause_at[CLAUSE_PER]), "share",
 				     "write share per source or share per dest, or leave out per "

@@ -74,24 +74,19 @@ int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 	return 0;
 }
 
-/* The amount that leaks in `ns`; the time is kept too if that is not a whole number of packets,
- * bytes or bits. */
-static void queue_set(struct rl_limit *limit, uint64_t ns)
-{
-	limit->size = rate_amount_in(limit->amount, limit->period_ns, ns);
-	if (!limit->size && counts_packets(limit))
-		limit->size = 1;
-	else if ((unsigned __int128)limit->amount * ns % limit->period_ns)
-		limit->queue_ns = ns;
-}
-
 int size_set(struct parser *p, const struct quantity *q)
 {
 	struct rl_limit *limit = &p->rule->limit;
 	int rc = 0;
 
 	if (q->is_duration) {
-		queue_set(limit, q->n);
+		/* The amount that leaks in that time, which is kept too if it is not a whole number
+		 * of packets, bytes or bits. */
+		limit->size = rate_amount_in(limit->amount, limit->period_ns, q->n);
+		if (!limit->size && counts_packets(limit))
+			limit->size = 1;
+		else if ((unsigned __int128)limit->amount * q->n % limit->period_ns)
+			limit->queue_ns = q->n;
 	} else {
 		rc = size_convert(p, q, &limit->size);
 		limit->size_other = q->unit != limit->unit;

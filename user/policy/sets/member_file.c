@@ -59,23 +59,23 @@ static bool word_is(struct word word, const char *text)
 
 /* ---- sets of ipset and nft by their names */
 
-/* "4", "-v6", "_ipv4", "_inet6". */
-static bool is_family(const char *text)
-{
-	static const char *const words[] = {"4", "6", "v4", "v6", "ipv4", "ipv6", "inet", "inet6"};
-
-	text += *text == '-' || *text == '_';
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(text, words[i]))
-			return true;
-	return false;
-}
-
 static bool is_ours(const char *set, const char *name)
 {
+	/* "4", "-v6", "_ipv4", "_inet6". */
+	static const char *const families[] = {"4",    "6",    "v4",   "v6",
+					       "ipv4", "ipv6", "inet", "inet6"};
 	size_t len = strlen(set);
 
-	return !strncmp(name, set, len) && (!name[len] || is_family(name + len));
+	if (strncmp(name, set, len))
+		return false;
+	name += len;
+	if (!*name)
+		return true;
+	name += *name == '-' || *name == '_';
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (!strcmp(name, families[i]))
+			return true;
+	return false;
 }
 
 static void name_copy(char out[NAME_SIZE], struct word word)
@@ -97,6 +97,18 @@ static bool set_begins(struct reading *reading, const char *name)
 	else
 		reading->several = reading->several || strcmp(reading->first, name) != 0;
 	return false;
+}
+
+/* An element or a line of ipset: a member, unless `why` says why not. */
+static int item_note(struct reading *reading, const struct text *item, const char *why)
+{
+	reading->lines++;
+	reading->found += !why;
+	if (why == MEMBER_NO_MEMORY)
+		return -ENOMEM;
+	if (why)
+		member_list_bad(reading->list, item->line, item->at, item->end - item->at, why);
+	return 0;
 }
 
 /* ---- elements of nft, up to the closing brace */
@@ -159,19 +171,12 @@ static int nft_element(struct reading *reading, struct text element)
 
 	if (!word.size)
 		return 0;
-	reading->lines++;
 	why = nft_options(&element, &life_ns, &ended);
-	if (!why && ended)
-		reading->list->ended++;
-	else if (!why)
+	all.at = word.at;
+	if (!why && !ended)
 		why = member_word_parse(word.at, word.size, life_ns, reading->list);
-	if (why == MEMBER_NO_MEMORY)
-		return -ENOMEM;
-	if (why)
-		member_list_bad(reading->list, all.line, word.at, all.end - word.at, why);
-	else
-		reading->found++;
-	return 0;
+	reading->list->ended += !why && ended;
+	return item_note(reading, &all, why);
 }
 
 /* One element, up to a comma or the brace, neither of them between quotation marks. */
@@ -305,18 +310,11 @@ static int ipset_add(struct reading *reading, const struct text *whole, struct t
 	name_copy(text, name);
 	if (!set_begins(reading, text))
 		return 0;
-	reading->lines++;
 	word = word_next(&line);
 	why = ipset_options(&line, &life_ns);
 	if (!why)
 		why = member_word_parse(word.at, word.size, life_ns, reading->list);
-	if (why == MEMBER_NO_MEMORY)
-		return -ENOMEM;
-	if (why)
-		member_list_bad(reading->list, whole->line, whole->at, whole->end - whole->at, why);
-	else
-		reading->found++;
-	return 0;
+	return item_note(reading, whole, why);
 }
 
 /* The names of columns, as the first line: columns, and no digit or colon in the first. */

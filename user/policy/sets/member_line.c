@@ -19,25 +19,18 @@ static const char *const errors[] = {
 	[MEMBER_MAPPED] = "is an IPv4 address written as IPv6: write it as IPv4",
 };
 
-static const char *address_read(const char *text, size_t size, struct member *out, bool *host_bits)
-{
-	enum member_error error = member_parse(text, size, out, host_bits);
-
-	return error ? errors[error] : NULL;
-}
-
 static const char *range_parse(const char *text, size_t size, const char *dash, uint64_t life_ns,
 			       struct member_list *list)
 {
 	struct member first, last;
 	bool host_bits;
-	const char *why = address_read(text, dash - text, &first, &host_bits);
+	enum member_error error = member_parse(text, dash - text, &first, &host_bits);
 	int ret;
 
-	if (!why)
-		why = address_read(dash + 1, text + size - dash - 1, &last, &host_bits);
-	if (why)
-		return why;
+	if (!error)
+		error = member_parse(dash + 1, text + size - dash - 1, &last, &host_bits);
+	if (error)
+		return errors[error];
 	if (first.len != 128 || last.len != 128)
 		return "is a range of prefixes: write FIRST-LAST, two addresses";
 	ret = member_list_add_range(list, first.addr, last.addr, life_ns);
@@ -54,15 +47,16 @@ static const char *range_parse(const char *text, size_t size, const char *dash, 
 const char *member_word_parse(const char *word, size_t size, uint64_t life_ns,
 			      struct member_list *list)
 {
-	const char *dash = memchr(word, '-', size), *why;
+	const char *dash = memchr(word, '-', size);
+	enum member_error error;
 	struct member member;
 	bool host_bits;
 
 	if (dash)
 		return range_parse(word, size, dash, life_ns, list);
-	why = address_read(word, size, &member, &host_bits);
-	if (why)
-		return why;
+	error = member_parse(word, size, &member, &host_bits);
+	if (error)
+		return errors[error];
 	if (member_is_wide(list->shortest, &member))
 		return MEMBER_TOO_WIDE;
 	list->host_bits += host_bits;
@@ -147,44 +141,13 @@ static bool word_is(const struct line *word, const char *text)
 	return size == strlen(text) && !memcmp(word->at, text, size);
 }
 
-static bool word_copy(const struct line *word, char out[WORD_SIZE])
-{
-	size_t size = word->end - word->at;
-
-	if (!size || size >= WORD_SIZE || memchr(word->at, '\0', size))
-		return false;
-	memcpy(out, word->at, size);
-	out[size] = '\0';
-	return true;
-}
-
-static const char *life_read(const char *word, uint64_t *life_ns)
-{
-	if (duration_parse(word, life_ns))
-		return "has no duration after `for`: write for example for 2h";
-	return *life_ns > RL_MEMBER_LIFE_MAX ? "is for too long: write up to 2920d" : NULL;
-}
-
-/* 0 is in the past. */
-static const char *end_read(const char *word, uint64_t now_ns, uint64_t *life_ns)
-{
-	uint64_t end_ns;
-
-	if (time_parse(word, &end_ns))
-		return "has no time after `until`: write for example until 2027-01-31T12:00:00Z";
-	*life_ns = end_ns > now_ns ? end_ns - now_ns : 0;
-	if (*life_ns > RL_MEMBER_LIFE_MAX)
-		*life_ns = RL_MEMBER_LIFE_MAX;
-	return NULL;
-}
-
-/* The words after the address. *ended: its time is over. */
+/* The words behind the address. *ended: its time is over. */
 static const char *rest_read(struct line *line, uint64_t now_ns, uint64_t *life_ns, bool *ended)
 {
 	bool tab = line->at < line->end && *line->at == '\t', until;
-	char text[WORD_SIZE];
+	char text[WORD_SIZE] = "";
+	uint64_t end_ns;
 	struct line word;
-	const char *why;
 
 	blanks_skip(line);
 	if (is_comment(line) || *line->at == ',' || *line->at == '|')
@@ -195,22 +158,21 @@ static const char *rest_read(struct line *line, uint64_t now_ns, uint64_t *life_
 		return tab ? NULL : "has more than an address: put # in front of a comment";
 	blanks_skip(line);
 	word = word_take(line);
-	if (!word_copy(&word, text))
-		text[0] = '\0';
-	why = until ? end_read(text, now_ns, life_ns) : life_read(text, life_ns);
-	*ended = !why && !*life_ns;
+	if (word.end - word.at < WORD_SIZE && !memchr(word.at, '\0', word.end - word.at))
+		memcpy(text, word.at, word.end - word.at);
+	if (!until && duration_parse(text, life_ns))
+		return "has no duration behind `for`: write for example for 2h";
+	if (!until && *life_ns > RL_MEMBER_LIFE_MAX)
+		return "is for too long: write up to 2920d";
+	if (until && time_parse(text, &end_ns))
+		return "has no time behind `until`: write for example until 2027-01-31T12:00:00Z";
+	if (until)
+		*life_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+	if (*life_ns > RL_MEMBER_LIFE_MAX)
+		*life_ns = RL_MEMBER_LIFE_MAX;
+	*ended = !*life_ns;
 	blanks_skip(line);
-	return why || is_comment(line) ? why : "has more than an address and its time";
-}
-
-/* That says more of a line of prose than what follows its first word. */
-static bool is_no_address(const struct line *word)
-{
-	struct member member;
-	bool host_bits;
-
-	return !memchr(word->at, '-', word->end - word->at) &&
-	       member_parse(word->at, word->end - word->at, &member, &host_bits) == MEMBER_WRONG;
+	return is_comment(line) ? NULL : "has more than an address and its time";
 }
 
 int member_line_parse(const char *line, size_t size, size_t number, uint64_t now_ns,
@@ -219,7 +181,8 @@ int member_line_parse(const char *line, size_t size, size_t number, uint64_t now
 	struct line rest = {line, line + size}, word;
 	char joined[2 * WORD_SIZE];
 	uint64_t life_ns = 0;
-	bool ended = false;
+	bool ended = false, host_bits;
+	struct member member;
 	const char *why;
 
 	line_trim(&rest);
@@ -229,7 +192,9 @@ int member_line_parse(const char *line, size_t size, size_t number, uint64_t now
 		return 0;
 	word = column_take(&rest, joined);
 	why = rest_read(&rest, now_ns, &life_ns, &ended);
-	if (why && is_no_address(&word))
+	/* That says more of a line of prose than what follows its first word. */
+	if (why && !memchr(word.at, '-', word.end - word.at) &&
+	    member_parse(word.at, word.end - word.at, &member, &host_bits) == MEMBER_WRONG)
 		why = errors[MEMBER_WRONG];
 	else if (!why && ended)
 		list->ended++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Members that were read, bounded: where there are many more than may be, duplicates are looked
- * for, and if that does not help, the rest is not kept.
+/* Members as text, and those that were read, bounded: where there are many more than may be,
+ * duplicates are looked for, and if that does not help, the rest is not kept.
  */
 #include "policy/sets/member_list.h"
 
@@ -8,11 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longer one; 0 is the set's, which no other text of the same file can be compared with. */
-static uint64_t longer(uint64_t a, uint64_t b)
+enum member_error member_parse(const char *text, size_t size, struct member *out, bool *host_bits)
 {
-	return a > b ? a : b;
+	char word[PREFIX_TEXT_MAX + 1], canonical[PREFIX_TEXT_MAX];
+	struct member member;
+	int rc;
+
+	*host_bits = false;
+	if (!size || size > PREFIX_TEXT_MAX)
+		return memchr(text, '%', size) ? MEMBER_ZONE : MEMBER_WRONG;
+	memcpy(word, text, size);
+	word[size] = '\0';
+	if (strchr(word, '%'))
+		return MEMBER_ZONE;
+	rc = prefix_parse(word, member.addr, &member.len, canonical);
+	if (rc == WORD_HOST_BITS) {
+		*host_bits = true;
+		rc = prefix_parse(canonical, member.addr, &member.len, NULL);
+	}
+	if (rc == WORD_RANGE)
+		return MEMBER_LENGTH;
+	if (rc == WORD_MAPPED)
+		return MEMBER_MAPPED;
+	if (rc)
+		return MEMBER_WRONG;
+	*out = member;
+	return MEMBER_OK;
 }
+
+void member_print(char buf[PREFIX_TEXT_MAX], const struct member *member)
+{
+	prefix_print(buf, PREFIX_TEXT_MAX, member->addr, member->len);
+}
+
+/* ---- a list */
 
 static int item_compare(const void *a, const void *b)
 {
@@ -34,8 +63,10 @@ void member_list_unite(struct member_list *list)
 
 		if (item_compare(last, item))
 			list->items[++kept] = *item;
-		else
-			last->life_ns = longer(last->life_ns, item->life_ns);
+		else if (item->life_ns > last->life_ns)
+			/* 0 is the set's, which no other text of the same file can be compared with
+			 */
+			last->life_ns = item->life_ns;
 	}
 	list->count = kept + 1;
 }
@@ -91,23 +122,6 @@ static number number_of(const uint8_t addr[16])
 	return n;
 }
 
-static void number_put(uint8_t out[16], number n)
-{
-	for (int i = 15; i >= 0; i--, n >>= 8)
-		out[i] = (uint8_t)n;
-}
-
-/* The shortest prefix that begins at `first` and does not go beyond `last`. */
-static uint8_t len_from(number first, number last)
-{
-	uint8_t len = 128;
-
-	/* `size` addresses become twice as many; of all addresses, 2 * size is zero. */
-	for (number size = 1; len && !(first & size) && last - first >= 2 * size - 1; size <<= 1)
-		len--;
-	return len;
-}
-
 bool member_is_wide(const uint8_t shortest[2], const struct member *member)
 {
 	return member_is_ipv4(member) ? member->len < 96 + shortest[0] : member->len < shortest[1];
@@ -118,10 +132,16 @@ static int range_split(const uint8_t shortest[2], number from, number to, bool i
 		       struct member out[MEMBER_RANGE_MAX])
 {
 	for (int count = 0;;) {
-		struct member member = {.len = len_from(from, to)};
-		number size = member.len ? (number)1 << (128 - member.len) : 0;
+		struct member member = {.len = 128};
+		number size = 1; /* of the shortest prefix from here on that ends within the range;
+				    0: all */
 
-		number_put(member.addr, from);
+		while (member.len && !(from & size) && to - from >= 2 * size - 1) {
+			member.len--;
+			size <<= 1;
+		}
+		for (int i = 0; i < 16; i++)
+			member.addr[i] = (uint8_t)(from >> 8 * (15 - i));
 		/* A range of IPv6 addresses around the mapped ones has none of IPv4. */
 		if (ipv4 || !member_is_ipv4(&member)) {
 			if (member_is_wide(shortest, &member))

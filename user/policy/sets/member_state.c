@@ -26,22 +26,7 @@ static struct member_list *list_of(struct reading *reading)
 					       : &state->other;
 }
 
-/* The set of that name, as the last one. */
-static int set_add(struct reading *reading, const char *name)
-{
-	struct member_state *state = reading->state;
-	struct member_state_set *sets = reallocarray(state->sets, state->count + 1, sizeof(*sets));
-
-	if (!sets)
-		return -ENOMEM;
-	state->sets = sets;
-	sets[state->count] = (struct member_state_set){0};
-	memcpy(sets[state->count].name, name, strlen(name));
-	state->count++;
-	return 0;
-}
-
-/* The word after `statement`, up to a blank; an empty one is none. False: the line is another. */
+/* The word behind `statement`, up to a blank; an empty one is none. False: the line is another. */
 static bool word_behind(const char *line, size_t size, const char *statement, char *out, size_t max)
 {
 	size_t len = strlen(statement), end;
@@ -58,6 +43,8 @@ static bool word_behind(const char *line, size_t size, const char *statement, ch
 
 static int line_read(struct reading *reading, const char *line, size_t size)
 {
+	struct member_state *state = reading->state;
+	struct member_state_set *sets;
 	char word[64];
 	uint64_t saved_ns;
 	int ret;
@@ -69,31 +56,28 @@ static int line_read(struct reading *reading, const char *line, size_t size)
 	}
 	if (word_behind(line, size, "set ", word, sizeof(word))) {
 		reading->skips = !name_is_valid(word);
-		if (!reading->skips)
-			return set_add(reading, word);
-		member_list_bad(&reading->state->other, reading->line, line, size,
-				"has no name of a set: what is below it is left out");
+		if (reading->skips) {
+			member_list_bad(&state->other, reading->line, line, size,
+					"has no name of a set: what is below it is left out");
+			return 0;
+		}
+		sets = reallocarray(state->sets, state->count + 1, sizeof(*sets));
+		if (!sets)
+			return -ENOMEM;
+		state->sets = sets;
+		sets += state->count++;
+		*sets = (struct member_state_set){0};
+		memcpy(sets->name, word, strlen(word));
 		return 0;
 	}
-	if (!reading->skips && reading->state->count) {
+	if (!reading->skips && state->count) {
 		ret = member_line_parse(line, size, reading->line, reading->now_ns,
 					list_of(reading));
 		return ret == -ENOMEM ? ret : 0;
 	}
 	if (size && !reading->skips && !is_one_of(line[0], "#\r"))
-		member_list_bad(&reading->state->other, reading->line, line, size, "is of no set");
+		member_list_bad(&state->other, reading->line, line, size, "is of no set");
 	return 0;
-}
-
-static void lives_settle(struct member_state *state)
-{
-	for (size_t i = 0; i < state->count; i++)
-		for (size_t m = 0; m < state->sets[i].list.count; m++) {
-			uint64_t *life_ns = &state->sets[i].list.items[m].life_ns;
-
-			if (!*life_ns)
-				*life_ns = MEMBER_LIFE_NONE;
-		}
 }
 
 int member_state_parse(const char *text, size_t size, uint64_t now_ns, struct member_state *out)
@@ -113,7 +97,10 @@ int member_state_parse(const char *text, size_t size, uint64_t now_ns, struct me
 					"is cut off");
 		text = newline ? newline + 1 : end;
 	}
-	lives_settle(out);
+	for (size_t i = 0; i < out->count; i++)
+		for (size_t m = 0; m < out->sets[i].list.count; m++)
+			if (!out->sets[i].list.items[m].life_ns)
+				out->sets[i].list.items[m].life_ns = MEMBER_LIFE_NONE;
 	return ret;
 }
 

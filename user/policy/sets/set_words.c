@@ -75,22 +75,18 @@ static int option_file(struct parser *p, struct policy_set *set)
 	return source_set(p, set, RL_SET_FILE);
 }
 
-/* DE or 64496. */
-static bool pick_is_valid(const char *item, size_t len, bool country)
-{
-	bool valid = country ? len == 2 : len >= 1 && len <= 10;
-
-	for (size_t i = 0; i < len; i++)
-		valid = valid && (country ? isupper((unsigned char)item[i])
-					  : isdigit((unsigned char)item[i]));
-	return valid && (country || strtoull(item, NULL, 10) <= UINT32_MAX);
-}
-
 static int picks_check(struct parser *p, bool country)
 {
 	for (const char *item = p->word, *end; *item; item = *end ? end + 1 : end) {
-		end = item + strcspn(item, ",");
-		if (!pick_is_valid(item, end - item, country) || !strcmp(end, ","))
+		size_t len = strcspn(item, ",");
+		bool valid = country ? len == 2 : len >= 1 && len <= 10;
+
+		end = item + len;
+		for (size_t i = 0; i < len; i++) /* DE or 64496 */
+			valid = valid && (country ? isupper((unsigned char)item[i])
+						  : isdigit((unsigned char)item[i]));
+		if (!valid || (!country && strtoull(item, NULL, 10) > UINT32_MAX) ||
+		    !strcmp(end, ","))
 			return refuse(p, p->span,
 				      country ? "is not a list of countries: write codes such as "
 						"DE or DE,FR"
