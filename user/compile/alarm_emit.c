@@ -40,13 +40,6 @@ static void phase_emit(const struct policy_alarm *alarm, int which, struct rl_al
 
 /* ---- the policy in force */
 
-/* Do they count the same, and go on and off alike? */
-static bool same_counting(const struct policy_alarm *a, const struct policy_alarm *b)
-{
-	return !strcmp(a->name, b->name) && a->manual == b->manual && a->unit == b->unit &&
-	       !memcmp(a->phase, b->phase, sizeof(a->phase)) && same_match(&a->counts, &b->counts);
-}
-
 void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out)
 {
 	out->alarms_same = next->alarm_count == in_force->alarm_count;
@@ -57,7 +50,7 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 		uint32_t number = policy_alarm_number(next, alarm);
 		uint32_t from = old ? policy_alarm_number(in_force, old) : RL_ALARMS_MAX;
 
-		out->alarm_from[number] = old && same_counting(old, alarm) ? from + 1 : 0;
+		out->alarm_from[number] = old && alarm_counts_alike(old, alarm) ? from + 1 : 0;
 		if (from != number || !same_alarm(old, alarm))
 			out->alarms_same = false;
 	}

@@ -57,7 +57,8 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes);
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
 bool is_link_local_prefix(const struct rule *rule);
 
-/* ---- conditions.c: what packets compare as numbers (include/abi/policy.h: rl_condition) */
+/* ---- conditions.c: what packets compare as numbers (include/abi/policy.h: rl_condition), and
+ * `while` after rules */
 
 /* Bits of the packet that stand for what a rule names. */
 struct condition_bits {
@@ -71,8 +72,6 @@ uint32_t conditions_make(const struct rule *rule, const struct condition_bits *b
 
 /* Most elements of the map `extras` that the rule may take. */
 uint32_t conditions_extras_most(const struct rule *rule);
-
-/* ---- rule_while.c: `while` after rules, as map entries have it */
 
 bool rule_has_while(const struct rule *rule);
 
@@ -88,9 +87,6 @@ void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
  * has. */
 int sets_inherit(struct build *b, struct policy *next);
 
-/* The number of a set that a rule of the policy names. */
-uint32_t set_number(const struct policy *policy, const char *name);
-
 /* The bits of the sets that the rule's matches name, and in the limit the number of that for which
  * it keeps a part: packets then look for them. */
 void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
@@ -103,7 +99,7 @@ struct rl_range *set_group(struct build *b, const struct rule *rule);
  * prefix together: an address may be a member of all sets. */
 int sets_check(struct build *b, const struct policy *policy);
 
-/* ---- indexed.c: a prefix with more rules than packets are asked one by one */
+/* ---- index.c: a prefix with more rules than packets are asked one by one */
 
 /* Makes its index: its rules are element `begin` of the rules array and those after it, allow
  * before deny before limits. Refuses rules of which a packet could meet too many. */
@@ -134,3 +130,29 @@ int alarms_emit(struct build *b, const struct policy *policy);
 
 /* Marks the rules whose refusals it remembers, and says in the header for which packets. */
 void refusals_choose(struct build *b);
+
+/* ---- parts.c: `share` and `keep`, as the data path uses them: bpf/limit/backend_parts.h */
+
+/* Has the limit one of them? */
+bool limit_has_parts(const struct rl_limit *limit);
+
+/* Does it ask whether a source is known? */
+bool limit_asks_known(const struct rl_limit *limit);
+
+/* The parts of the data path that it needs: RL_USE_*. */
+uint64_t parts_uses(const struct rl_limit *limit);
+
+/* The numbers of a limit beside those of its bucket. */
+void parts_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		   struct rl_parts *out);
+
+/* Refuses those that the instance does not support. */
+void parts_check(struct build *b, const struct rule *rule);
+
+/* Once all rules are emitted: which element of rl_shares each limit has, and which bins. */
+void parts_number(struct build *b);
+
+/* ---- connections.c: limits on open connections, beside compiled.h: connection_limit_compile() */
+
+/* Once all rules are emitted: refuses more of them than there is room for. */
+void connections_number(struct build *b);

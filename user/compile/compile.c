@@ -12,15 +12,7 @@
 #include "base/units.h"
 #include "compile/build.h"
 #include "compile/numbers.h"
-#include "compile/connections.h"
-#include "compile/parts.h"
 #include "policy/policy.h"
-
-static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
-{
-	return outer->family == inner->family && outer->len <= inner->len &&
-	       prefix_contains(outer->addr, outer->len - RL_FAMILY_BITS, inner->addr);
-}
 
 /* Prefixes are in ascending order, shorter first: the stack holds those around the current one. */
 static int check_nesting(struct build *b)
@@ -31,7 +23,11 @@ static int check_nesting(struct build *b)
 	for (uint32_t i = 0; i < b->out->prefix_count; i++) {
 		const struct rl_prefix_key *key = &b->out->prefixes[i].key;
 
-		while (depth && !key_contains(stack[depth - 1], key))
+		while (depth &&
+		       (stack[depth - 1]->family != key->family ||
+			stack[depth - 1]->len > key->len ||
+			!prefix_contains(stack[depth - 1]->addr,
+					 stack[depth - 1]->len - RL_FAMILY_BITS, key->addr)))
 			depth--;
 		if (depth == RL_NEST_MAX)
 			return build_refuse_max(
@@ -114,23 +110,16 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	if (b->ctx->filters)
 		b->filters = *b->ctx->filters;
 	if (!ret)
-		ret = sets_inherit(b, next);
-	if (!ret)
-		ret = rules_inherit(b, next, current, keep_expiry);
-	if (!ret)
+		ret = sets_inherit(b, next) ?: rules_inherit(b, next, current, keep_expiry);
+	if (!ret) {
 		lanes_choose(next);
-	if (!ret)
-		ret = rules_emit(b, next);
-	if (!ret)
-		ret = known_by_emit(b, next);
-	if (!ret)
-		ret = alarms_emit(b, next);
-	if (!ret)
+		ret = rules_emit(b, next) ?: known_by_emit(b, next) ?: alarms_emit(b, next);
+	}
+	if (!ret) {
 		parts_number(b);
-	if (!ret)
 		connections_number(b);
-	if (!ret)
 		ret = b->error;
+	}
 	if (!ret) {
 		refusals_choose(b);
 		header->rules = b->out->first_rule + b->out->rule_count;

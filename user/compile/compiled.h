@@ -45,6 +45,11 @@ void compiled_clear(struct compiled *compiled);
 /* The parts of the data path that the rule needs: enum rl_policy_use. */
 uint64_t rule_uses(const struct rule *rule);
 
+/* Which connections the limit of the rule counts, and by what, as the programs that see the sockets
+ * use it: bpf/connections.bpf.c. */
+void connection_limit_compile(const struct rule *rule, bool by_dest,
+			      struct rl_connection_limit *out);
+
 /* Notes in *out, which is compiled of `next`, from which alarms of the policy in force its own go
  * on: those of the same name that count the same and go on and off alike. */
 void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out);

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "compile/build.h"
 #include "compile/numbers.h"
-#include "compile/parts.h"
 #include "policy/field.h"
 #include "policy/policy.h"
 #include "policy/packets/pset.h"
@@ -23,36 +22,19 @@ bool is_link_local_prefix(const struct rule *rule)
 	       !memcmp(rule->addr, link_local, sizeof(link_local));
 }
 
-/* May it match a message of neighbour discovery? Those have code 0 (bpf/packet/neighbour.h). */
-static bool takes_neighbour_type(const struct rule *rule)
+/* Is it a rule on ICMPv6 for fe80::/10, and not on other types alone? Such a rule makes rules apply
+ * to neighbour discovery, whose messages have code 0 (bpf/packet/neighbour.h). */
+static bool rule_names_neighbour_discovery(const struct rule *rule)
 {
 	struct ranges types;
 
+	if (!is_link_local_prefix(rule) || !match_is_proto(&rule->match, IPPROTO_ICMPV6))
+		return false;
 	rule_values(rule, RL_MATCH_ICMP_TYPE, &types);
 	for (uint32_t type = ND_ROUTER_SOLICIT; type <= ND_REDIRECT; type++)
 		if (ranges_hold(&types, type << 8))
 			return true;
 	return false;
-}
-
-/* Is it a rule on ICMPv6 for fe80::/10, and not on other types alone? Such a rule makes rules apply
- * to neighbour discovery. */
-static bool rule_names_neighbour_discovery(const struct rule *rule)
-{
-	return is_link_local_prefix(rule) && match_is_proto(&rule->match, IPPROTO_ICMPV6) &&
-	       takes_neighbour_type(rule);
-}
-
-/* The proof that the rule asks for: RL_USE_*. */
-static uint64_t proof_uses(const struct rule *rule)
-{
-	const struct match *match = &rule->match;
-	bool unless = rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS;
-	bool tcp_only = match_is_proto(match, IPPROTO_TCP);
-
-	if (!unless && !(match->flags & RL_MATCH_ESTABLISHED))
-		return 0;
-	return RL_USE_PROOF | (tcp_only ? 0 : RL_USE_ASKED);
 }
 
 static uint64_t extra_uses(const struct rule *rule)
@@ -77,7 +59,11 @@ uint64_t rule_uses(const struct rule *rule)
 	const struct rl_limit *limit = &rule->limit;
 	uint64_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
-	uses |= proof_uses(rule) | extra_uses(rule);
+	if (rule->match.flags & RL_MATCH_ESTABLISHED ||
+	    (rule->action == RL_ACTION_LIMIT && limit->over == RL_OVER_UNLESS))
+		uses |= RL_USE_PROOF |
+			(match_is_proto(&rule->match, IPPROTO_TCP) ? 0 : RL_USE_ASKED);
+	uses |= extra_uses(rule);
 	if (rule->action == RL_ACTION_COUNT) /* an alarm */
 		return uses;
 	if (rule_names_neighbour_discovery(rule))
@@ -346,18 +332,6 @@ static void check_count(struct build *b, const struct rule *first, size_t count)
 	}
 }
 
-static int refuse_rules(struct build *b, const struct rule *first)
-{
-	_Static_assert(RULES_MAX == 131072, "as the message says");
-	uint32_t max = b->ctx->rules_max;
-	const char *remedy = max < RULES_MAX ? "detach, then attach with --prefixes N, which makes "
-					       "room for N of them, up to 131072"
-					     : "remove some, or join them into shorter prefixes";
-
-	return build_refuse_max(b, first, -E2BIG, "too many limits and rules with matches", max,
-				remedy);
-}
-
 /* In the order in which a packet meets them. */
 static void emit_rules(struct build *b, const struct rule *first, size_t count)
 {
@@ -367,51 +341,39 @@ static void emit_rules(struct build *b, const struct rule *first, size_t count)
 				emit_rule(b, rule);
 }
 
-/* A group of more rules than are asked one by one. */
-static int emit_indexed(struct build *b, const struct rule *first, size_t count,
-			struct rl_range *range)
-{
-	uint32_t begin = b->base + b->out->rule_count;
-
-	range->first = b->out->index.count;
-	range->count = 1;
-	range->match_mode = RL_MATCH_MODE_INDEXED;
-	b->out->header.uses |= RL_USE_INDEX;
-	emit_rules(b, first, count);
-	return group_index(b, first, count, begin);
-}
-
 /* The rules of one prefix. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
 {
+	_Static_assert(RULES_MAX == 131072, "as the message says");
+	uint32_t begin = b->base + b->out->rule_count;
+
 	check_count(b, first, count);
 	for (const struct rule *rule = first; rule < first + count; rule++)
 		check_rule(b, rule);
 	if (b->error)
 		return 0;
 	if (b->out->first_rule + b->out->rule_count + count > b->rules_most)
-		return refuse_rules(b, first);
-	if (count > RL_GROUP_MAX)
-		return emit_indexed(b, first, count, range);
-	range->first = b->base + b->out->rule_count;
-	range->count = count;
-	range->match_mode = match_mode_of(first, count);
+		return build_refuse_max(
+			b, first, -E2BIG, "too many limits and rules with matches",
+			b->ctx->rules_max,
+			b->ctx->rules_max < RULES_MAX
+				? "detach, then attach with --prefixes N, which makes room for N of "
+				  "them, up to 131072"
+				: "remove some, or join them into shorter prefixes");
+	*range = (struct rl_range){
+		.first = begin, .count = count, .match_mode = match_mode_of(first, count)};
+	if (count > RL_GROUP_MAX) { /* more than are asked one by one */
+		*range = (struct rl_range){.first = b->out->index.count,
+					   .count = 1,
+					   .match_mode = RL_MATCH_MODE_INDEXED};
+		b->out->header.uses |= RL_USE_INDEX;
+	}
 	emit_rules(b, first, count);
-	return 0;
+	return count > RL_GROUP_MAX ? group_index(b, first, count, begin) : 0;
 }
 
 /* ---- prefixes */
-
-static void length_record(struct rl_policy_header *header, const struct rule *prefix)
-{
-	bool ipv4 = prefix_is_ipv4(prefix->addr, prefix->len);
-	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
-
-	header->lengths[!ipv4][prefix->len / 64] |= 1ull << prefix->len % 64;
-	if (RL_FAMILY_BITS + prefix->len < *shortest)
-		*shortest = RL_FAMILY_BITS + prefix->len;
-}
 
 static bool is_plain(const struct rule *rule, size_t count)
 {
@@ -432,19 +394,24 @@ void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out)
 static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 {
 	struct compiled_prefix *prefix = &b->out->prefixes[b->out->prefix_count];
+	struct rl_policy_header *header = &b->out->header;
+	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
+	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
 
-	if (b->out->header.prefixes == b->ctx->prefixes_max)
+	if (header->prefixes == b->ctx->prefixes_max)
 		return build_refuse_max(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
 					"use `attach --replace` with a larger --prefixes");
-	b->out->header.prefixes++;
-	b->out->header.uses |= RL_USE_PREFIXES;
+	header->prefixes++;
+	header->uses |= RL_USE_PREFIXES;
 	b->out->prefix_count++;
 	prefix_key_compile(rule, &prefix->key);
 	prefix->value.len = prefix->key.len;
-	length_record(&b->out->header, rule);
+	header->lengths[!ipv4][rule->len / 64] |= 1ull << rule->len % 64;
+	if (RL_FAMILY_BITS + rule->len < *shortest)
+		*shortest = RL_FAMILY_BITS + rule->len;
 	if (!is_plain(rule, count))
 		return emit_group(b, rule, count, &prefix->value.range);
-	b->out->header.uses |= rule_uses(rule);
+	header->uses |= rule_uses(rule);
 	prefix->value.action = rule->action;
 	prefix->value.expires_ns = rule->expires_ns;
 	prefix->value.counter_id = rule->counter_id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each table is made by the axis that leaves the fewest rules to ask: rules that state nothing of
- * it, or only what it is not, are in all of its intervals. */
+/* The index of a prefix with more rules than packets are asked one by one. Each table is made by
+ * the axis that leaves the fewest rules to ask: rules that state nothing of it, or only what it is
+ * not, are in all of its intervals. */
 #include "compile/index.h"
 
 #include <errno.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/build.h"
+#include "compile/meeting.h"
 #include "policy/packets/pset.h"
 
 /* The numbers of one rule on the axis. */
@@ -30,14 +33,9 @@ struct table {
 
 /* ---- which packets of a table a rule may match */
 
-static bool states(const struct rule *rule, enum rl_match_flag flag)
-{
-	return rule->match.flags & flag && !(rule->match.negated & flag);
-}
-
 static bool may_have_proto(const struct rule *rule, uint8_t proto)
 {
-	return !states(rule, RL_MATCH_PROTO) || rule->match.proto == proto;
+	return !match_wants(&rule->match, RL_MATCH_PROTO) || rule->match.proto == proto;
 }
 
 /* Can packets of that table match the rule, whatever the number? */
@@ -52,7 +50,7 @@ static bool is_of_table(const struct rule *rule, enum rl_index_table kind)
 	case RL_INDEX_UDP:
 		return may_have_proto(rule, IPPROTO_UDP);
 	case RL_INDEX_PORTS:
-		return !states(rule, RL_MATCH_PROTO) ||
+		return !match_wants(&rule->match, RL_MATCH_PROTO) ||
 		       (proto != IPPROTO_TCP && proto != IPPROTO_UDP);
 	default:
 		return !ports;
@@ -75,7 +73,7 @@ static void rule_spans(struct table *table, const struct rule *rule, uint16_t nu
 
 	if (!is_of_table(rule, table->kind))
 		return;
-	if (states(rule, flags[table->axis]))
+	if (match_wants(&rule->match, flags[table->axis]))
 		rule_values(rule, flags[table->axis], &ranges);
 	for (uint32_t i = 0; i < ranges.count; i++)
 		table->spans[table->span_count++] =
@@ -161,13 +159,6 @@ static int table_make(struct table *table, const struct rule *const *rules, size
 	return 0;
 }
 
-static bool is_better(const struct table *a, const struct table *b)
-{
-	if (a->deepest != b->deepest)
-		return a->deepest < b->deepest;
-	return a->depth < b->depth;
-}
-
 /* By the better of the axes that the packets of the table have. */
 static int table_choose(struct table *table, const struct rule *const *rules, size_t count)
 {
@@ -179,7 +170,8 @@ static int table_choose(struct table *table, const struct rule *const *rules, si
 	if (ret || table->axis == RL_INDEX_PROTO)
 		return ret;
 	ret = table_make(&other, rules, count);
-	if (!ret && is_better(&other, table)) {
+	if (!ret && (other.deepest != table->deepest ? other.deepest < table->deepest
+						     : other.depth < table->depth)) {
 		struct table former = *table;
 
 		*table = other;
@@ -303,4 +295,88 @@ void index_clear(struct index *index)
 {
 	free(index->entries);
 	*index = (struct index){0};
+}
+
+/* ---- errors */
+
+/* The words of a match: "udp dport 53". */
+static void packet_print(char out[RULE_TEXT_MAX], const struct build *b, const struct match *match)
+{
+	struct rule rule = {.kind = PREFIX_ANY, .action = RL_ACTION_ALLOW, .match = *match};
+	char text[RULE_TEXT_MAX], *words, *end;
+
+	rule_format(text, &rule, b->ctx->text);
+	words = strchr(text, ' ');
+	end = strrchr(text, ' ');
+	if (!words || words == end)
+		snprintf(out, RULE_TEXT_MAX, "every packet");
+	else
+		snprintf(out, RULE_TEXT_MAX, "a packet of \"%.*s\"", (int)(end - words - 1),
+			 words + 1);
+}
+
+int limits_check(struct build *b, const struct rule *const *order, size_t count)
+{
+	const struct policy_context *text = b->ctx->text;
+	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
+	bool one_prefix = true;
+	struct meeting met;
+	int ret = limits_meet(order, count, text && text->by_dest, &met);
+
+	if (ret == -E2BIG) {
+		for (size_t i = 1; i < met.count; i++)
+			one_prefix &= same_prefix(met.rules[0], met.rules[i]);
+		packet_print(packet, b, &met.packet);
+		snprintf(what, sizeof(what), "%s would meet this limit and %zu others of %s",
+			 packet, met.count - 1,
+			 one_prefix ? "its prefix" : "sets that its address may be in");
+		/* Each of them, at its line. */
+		for (size_t i = 0; i < met.count; i++)
+			build_refuse_max(b, met.rules[i], -E2BIG, what, RL_GROUP_MAX,
+					 "remove one, or narrow their matches");
+		return 0;
+	}
+	if (ret == -EOVERFLOW)
+		return build_refuse(b, order[count - 1], -E2BIG,
+				    "the limits of this prefix overlap in too many ways to tell "
+				    "whether one packet could meet more than 8: narrow their "
+				    "matches");
+	return ret;
+}
+
+/* Errors of one prefix do not keep those of others from being found. */
+int group_index(struct build *b, const struct rule *first, size_t count, uint32_t begin)
+{
+	const struct rule **order =
+		(const struct rule **)calloc(count, sizeof(const struct rule *));
+	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
+	struct crowd crowd;
+	size_t used = 0;
+	int ret = -ENOMEM;
+
+	for (int action = RL_ACTION_ALLOW; order && action <= RL_ACTION_LIMIT; action++)
+		for (const struct rule *rule = first; rule < first + count; rule++)
+			if (rule->action == action)
+				order[used++] = rule;
+	if (order)
+		ret = limits_check(b, order, count);
+	if (!ret)
+		ret = index_append(&b->out->index, order, count, begin, &crowd);
+	if (ret == -E2BIG) {
+		packet_print(packet, b, &crowd.packet);
+		snprintf(what, sizeof(what),
+			 "the last of %zu rules that, by protocol and port, %s may match",
+			 crowd.count, packet);
+		build_refuse_max(
+			b, crowd.last, -E2BIG, what, RL_RUN_MAX,
+			"give them protocols or ports, or write those of single addresses as "
+			"rules for these prefixes");
+	} else if (ret == -ENOSPC) {
+		build_refuse_max(
+			b, order[0], -E2BIG, "the index of all rules is too large", RL_INDEX_MAX,
+			"write fewer prefixes with more than 8 rules, or rules whose ports "
+			"overlap less");
+	}
+	free(order);
+	return ret == -ENOMEM ? ret : 0;
 }

@@ -8,11 +8,6 @@
 #include "compile/build.h"
 #include "policy/policy.h"
 
-static bool slot_taken(const struct build *b, uint32_t slot)
-{
-	return b->used[slot / 8] & 1 << slot % 8;
-}
-
 static void shared_end_update(struct build *b, const struct rule *rule)
 {
 	bool shared = rule->action == RL_ACTION_LIMIT && rule->limit.key == RL_KEY_RULE;
@@ -32,7 +27,8 @@ static void slot_mark(struct build *b, uint32_t slot)
 
 static int slot_new(struct build *b, struct rule *rule)
 {
-	while (b->next_slot < b->ctx->slots_max && slot_taken(b, b->next_slot))
+	while (b->next_slot < b->ctx->slots_max &&
+	       b->used[b->next_slot / 8] & 1 << b->next_slot % 8)
 		b->next_slot++;
 	if (b->next_slot == b->ctx->slots_max)
 		return build_refuse_max(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
@@ -41,17 +37,6 @@ static int slot_new(struct build *b, struct rule *rule)
 	slot_mark(b, rule->counter_id);
 	b->out->fresh[b->out->fresh_count++] = rule->counter_id;
 	return 0;
-}
-
-/* Can the new limit go on with the state of the old one? Slots of another length cannot be reused.
- */
-static bool same_state(const struct rule *a, const struct rule *b)
-{
-	if (a->action != RL_ACTION_LIMIT || b->action != RL_ACTION_LIMIT ||
-	    a->limit.algorithm != b->limit.algorithm)
-		return false;
-	return a->limit.algorithm != RL_SLIDING_WINDOW ||
-	       (a->limit.slots == b->limit.slots && a->limit.period_ns == b->limit.period_ns);
 }
 
 static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uint64_t now_ns)
@@ -69,32 +54,22 @@ static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uin
 		rule->expires_ns = old->expires_ns;
 }
 
-static void comment_id_set(struct build *b, struct rule *rule, const struct rule *old)
-{
-	struct rl_policy_header *header = &b->out->header;
-
-	if (!rule->comment[0])
-		rule->comment_id = 0;
-	else if (old && old->comment_id && !strcmp(old->comment, rule->comment))
-		rule->comment_id = old->comment_id;
-	else
-		rule->comment_id = ++header->next_comment_id;
-}
-
-/* All rules of an account have one id, and so one state; packets and bytes have one each. */
-static uint32_t account_limit_id(const struct rl_limit *limit)
-{
-	return RL_ACCOUNT_LIMIT | limit->account << 2 | (limit->algorithm == RL_LEAKY_BUCKET) << 1 |
-	       (limit->unit == RL_PACKETS);
-}
-
 static uint32_t limit_id_choose(struct build *b, const struct rule *rule, const struct rule *old)
 {
+	const struct rl_limit *own = &rule->limit, *former = old ? &old->limit : NULL;
+
 	if (rule->action != RL_ACTION_LIMIT)
 		return 0;
-	if (parts_are_account(&rule->limit))
-		return account_limit_id(&rule->limit);
-	if (old && same_state(old, rule))
+	/* All rules of an account have one id, and so one state; packets and bytes have one each.
+	 */
+	if (parts_are_account(own))
+		return RL_ACCOUNT_LIMIT | own->account << 2 |
+		       (own->algorithm == RL_LEAKY_BUCKET) << 1 | (own->unit == RL_PACKETS);
+	/* The new limit can go on with the state of the old one, but for slots of another length.
+	 */
+	if (old && old->action == RL_ACTION_LIMIT && own->algorithm == former->algorithm &&
+	    (own->algorithm != RL_SLIDING_WINDOW ||
+	     (own->slots == former->slots && own->period_ns == former->period_ns)))
 		return old->limit_id;
 	return b->out->header.next_limit_id++;
 }
@@ -119,7 +94,12 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 		if (ret)
 			return ret;
 		shared_end_update(b, rule);
-		comment_id_set(b, rule, old);
+		if (!rule->comment[0])
+			rule->comment_id = 0;
+		else if (old && old->comment_id && !strcmp(old->comment, rule->comment))
+			rule->comment_id = old->comment_id;
+		else
+			rule->comment_id = ++b->out->header.next_comment_id;
 		rule->limit_id = limit_id_choose(b, rule, old);
 	}
 	return 0;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "compile/parts.h"
 #include "policy/alarm.h"
 #include "policy/policy.h"
 

@@ -33,16 +33,6 @@ struct events {
 	size_t count, everywhere; /* limits that hold all numbers */
 };
 
-static uint32_t event_of_begin(uint32_t number)
-{
-	return 2 * number + 1;
-}
-
-static uint32_t event_of_end(uint32_t last)
-{
-	return 2 * (last + 1);
-}
-
 static bool is_begin(uint32_t event)
 {
 	return event & 1;
@@ -127,8 +117,8 @@ static int events_make(struct meet_search *s, enum axis axis, const uint16_t *li
 			continue;
 		}
 		for (uint32_t j = 0; j < run->count; j++) {
-			out->list[out->count++] = event_of_begin(span[j].first);
-			out->list[out->count++] = event_of_end(span[j].last);
+			out->list[out->count++] = 2 * span[j].first + 1;
+			out->list[out->count++] = 2 * (span[j].last + 1);
 		}
 	}
 	qsort(out->list, out->count, sizeof(*out->list), compare_events);
@@ -342,18 +332,6 @@ static uint32_t alarm_place(struct meet_search *s, const char *name)
 	return at;
 }
 
-static void region_of_limit(struct meet_search *s, const struct rule *rule, struct region *out)
-{
-	uint32_t alarm;
-
-	region_of(rule, out);
-	if (!rule->extra || !rule->extra->alarm[0])
-		return;
-	alarm = alarm_place(s, rule->extra->alarm);
-	if (alarm < RL_ALARMS_MAX)
-		region_narrow_while(out, alarm, rule->extra->alarm_not);
-}
-
 static void regions_make(struct meet_search *s, size_t count, bool by_dest)
 {
 	const struct rule *prefix = s->rules[0];
@@ -362,9 +340,15 @@ static void regions_make(struct meet_search *s, size_t count, bool by_dest)
 	if (prefix->kind == PREFIX_ADDR)
 		pset_narrow_prefix(&s->all.set, !by_dest, prefix->addr, prefix->len);
 	for (size_t i = 0; i < count; i++) {
+		const struct rl_extra *extra = s->rules[i]->extra;
+		uint32_t alarm = RL_ALARMS_MAX;
 		struct region region;
 
-		region_of_limit(s, s->rules[i], &region);
+		region_of(s->rules[i], &region);
+		if (extra && extra->alarm[0])
+			alarm = alarm_place(s, extra->alarm);
+		if (alarm < RL_ALARMS_MAX)
+			region_narrow_while(&region, alarm, extra->alarm_not);
 		if (s->rules[i]->action != RL_ACTION_LIMIT || pset_is_empty(&region.set) ||
 		    !region_common(&s->all, &region, &s->regions[s->count]))
 			continue;
@@ -372,17 +356,10 @@ static void regions_make(struct meet_search *s, size_t count, bool by_dest)
 	}
 }
 
-/* A bit each. */
-static uint64_t axes_in_use(const struct meet_search *s)
-{
-	uint64_t all = (1ull << AXES) - 1, alarms = (1u << RL_ALARMS_MAX) - (1u << s->alarm_count);
-
-	return all & ~(alarms << AXIS_ALARMS);
-}
-
 static int search_run(struct meet_search *s, size_t count, bool by_dest)
 {
 	uint16_t *limits = calloc(count, sizeof(*limits));
+	uint64_t unused = 0; /* axes: those of alarms, a bit each */
 	int ret = -ENOMEM;
 
 	s->regions = calloc(count, sizeof(*s->regions));
@@ -395,7 +372,8 @@ static int search_run(struct meet_search *s, size_t count, bool by_dest)
 	if (!ret) {
 		for (size_t i = 0; i < s->count; i++)
 			limits[i] = i;
-		ret = search(s, limits, s->count, axes_in_use(s));
+		unused = ((1ull << RL_ALARMS_MAX) - (1ull << s->alarm_count)) << AXIS_ALARMS;
+		ret = search(s, limits, s->count, ((1ull << AXES) - 1) & ~unused);
 	}
 	free(limits);
 	return ret;

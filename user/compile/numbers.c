@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "compile/numbers.h"
 
-#include "compile/parts.h"
+#include "compile/build.h"
 
 #define TICKS_MIN          16 /* ticks in the span of a limit on the tick clock, at least */
 #define COST_SHIFT_MAX     24
@@ -216,21 +216,10 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	return limit_is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
-/* The LRU that has the states of the limit. */
-static uint64_t lru_uses(const struct rl_limit *limit)
-{
-	if (limit->algorithm == RL_SLIDING_WINDOW)
-		return RL_USE_WINDOWS;
-	if (limit->algorithm == RL_SLIDING_LOG)
-		return RL_USE_LOGS;
-	if (limit->key == RL_KEY_RULE)
-		return 0;
-	return parts_are_long(key_parts(limit)) ? RL_USE_FLOWS : RL_USE_SOURCES;
-}
-
 uint64_t limit_state_uses(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	enum rl_backend backend = backend_choose(limit, ctx);
+	uint64_t hot = 0;
 
 	if (backend == RL_BACKEND_CONNECTIONS)
 		return RL_USE_CONNECTIONS;
@@ -240,7 +229,16 @@ uint64_t limit_state_uses(const struct rl_limit *limit, const struct compile_con
 		return limit->share[0] ? RL_USE_HOT : 0;
 	if (backend == RL_BACKEND_HOT)
 		return RL_USE_HOT;
-	return lru_uses(limit) | (backend == RL_BACKEND_UNCONFIRMED ? RL_USE_HOT : 0);
+	if (backend == RL_BACKEND_UNCONFIRMED)
+		hot = RL_USE_HOT;
+	/* The LRU that has the states of the limit. */
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return hot | RL_USE_WINDOWS;
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return hot | RL_USE_LOGS;
+	if (limit->key == RL_KEY_RULE)
+		return hot;
+	return hot | (parts_are_long(key_parts(limit)) ? RL_USE_FLOWS : RL_USE_SOURCES);
 }
 
 /* Meanings: rl_unconfirmed. For bytes, a packet has the size of the device's MTU. */
@@ -276,17 +274,12 @@ static bool is_lookup_address(const struct rl_limit *limit, const struct compile
 	       parts_begin_with_dest(parts) == ctx->text->by_dest;
 }
 
-static bool counts_bytes(const struct rl_limit *limit)
-{
-	return limit->unit == RL_BYTES || limit->unit == RL_BITS;
-}
-
 static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
 	       (is_lookup_address(limit, ctx) ? RL_RULE_LOOKUP_ADDRESS : 0) |
 	       (parts_begin_with_dest(key_parts(limit)) ? RL_RULE_DEST : 0) |
-	       (counts_bytes(limit) ? RL_RULE_BYTES : 0) |
+	       (limit->unit == RL_BYTES || limit->unit == RL_BITS ? RL_RULE_BYTES : 0) |
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
 	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0) |
 	       (limit_spares(limit) ? RL_RULE_UNLESS : 0) |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "compile/parts.h"
+#include "compile/build.h"
 
 #include <errno.h>
 

@@ -74,24 +74,19 @@ static bool class_of(const struct rl_rule *rule, struct rl_refusal_class *out)
 	return true;
 }
 
-/* Does the limit hold for every packet whose refusals are remembered? */
-static bool holds_for_class(const struct build *b, const struct rl_rule *rule)
-{
-	struct rl_refusal_class own;
-
-	return class_of(rule, &own) &&
-	       (!own.match || !memcmp(&own, &b->out->header.refusal_class, sizeof(own)));
-}
-
 static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rule)
 {
+	struct rl_refusal_class own;
 	bool slow =
 		rule->clock == RL_CLOCK_TICK || (rule->limit.algorithm == RL_SLIDING_LOG &&
 						 rule->window.period_ns / 16 >= b->ctx->tick_ns);
 
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
-	       refusal_is_final(rule) && holds_for_class(b, rule) &&
+	       refusal_is_final(rule) &&
+	       /* It holds for every packet whose refusals are remembered. */
+	       class_of(rule, &own) &&
+	       (!own.match || !memcmp(&own, &b->out->header.refusal_class, sizeof(own))) &&
 	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
 	       rule->counter_id >> RL_REFUSAL_COUNTER_BITS == 0;
 }
@@ -136,31 +131,6 @@ static void class_choose(struct build *b)
 
 /* ---- of limits that every packet meets (bpf/limit/shared_refusal.h, pattern_refusal.h) */
 
-static bool rule_refuses(const struct rl_rule *rule)
-{
-	return rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
-	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
-	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
-}
-
-/* Does the limit refuse strangers by their pattern, whatever else the packet meets? */
-static bool rule_refuses_patterns(const struct rl_rule *rule)
-{
-	return rule->backend == RL_BACKEND_PARTS && rule->parts.step_ns && rule->parts.classes &&
-	       !(rule->flags & RL_RULE_SHADOW) && refusal_is_final(rule) &&
-	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
-}
-
-static void patterns_choose(struct build *b, const struct rl_rule *rule)
-{
-	struct rl_policy_header *header = &b->out->header;
-
-	if (header->uses & RL_USE_PATTERNS)
-		return;
-	header->uses |= RL_USE_PATTERNS;
-	header->patterns_of = b->base + (uint32_t)(rule - b->out->rules);
-}
-
 /* Where the device allows packets, its limits do not hold for them. */
 static void group_refuses(struct build *b, const struct rl_range *range)
 {
@@ -169,10 +139,10 @@ static void group_refuses(struct build *b, const struct rl_range *range)
 
 	if (!rule || rule->action == RL_ACTION_ALLOW)
 		return;
-	for (struct rl_rule *end = rule + count; rule < end; rule++) {
-		if (rule_refuses_patterns(rule))
-			patterns_choose(b, rule);
-		if (rule_refuses(rule)) {
+	for (struct rl_rule *end = rule + count; rule < end; rule++)
+		if (rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
+		    !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
+		    holds_but_for(rule, RL_MATCH_NEW_SOURCE)) {
 			rule->flags |= rule->match.flags & RL_MATCH_NEW_SOURCE
 					       ? RL_RULE_REFUSES_NEW
 					       : RL_RULE_REFUSES_ALL;

@@ -3,14 +3,9 @@
 
 #include <string.h>
 
-static bool alarms_agree(const struct rl_extra *a, const struct rl_extra *b)
-{
-	return a->alarm_not == b->alarm_not || strcmp(a->alarm, b->alarm) != 0;
-}
-
 static bool payloads_agree(const struct rl_extra *a, const struct rl_extra *b)
 {
-	if (!alarms_agree(a, b))
+	if (a->alarm_not != b->alarm_not && !strcmp(a->alarm, b->alarm))
 		return false;
 	for (int i = 0; i < a->payload_len; i++) {
 		int j = a->payload_at + i - b->payload_at;

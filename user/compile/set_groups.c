@@ -80,7 +80,7 @@ int sets_inherit(struct build *b, struct policy *next)
 }
 
 /* The parser has refused names without a set. */
-uint32_t set_number(const struct policy *policy, const char *name)
+static uint32_t set_number(const struct policy *policy, const char *name)
 {
 	const struct policy_set *set = policy_set_find(policy, name);
 

@@ -88,11 +88,16 @@ int policy_alarms_copy(struct policy *policy, const struct policy *from)
 	return ret;
 }
 
-bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b)
+bool alarm_counts_alike(const struct policy_alarm *a, const struct policy_alarm *b)
 {
 	return !strcmp(a->name, b->name) && same_match(&a->counts, &b->counts) &&
 	       !memcmp(a->phase, b->phase, sizeof(a->phase)) && a->unit == b->unit &&
-	       a->manual == b->manual && !strcmp(a->comment, b->comment);
+	       a->manual == b->manual;
+}
+
+bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b)
+{
+	return alarm_counts_alike(a, b) && !strcmp(a->comment, b->comment);
 }
 
 size_t policy_alarms_diff(const struct policy *from, const struct policy *to, alarm_diff_fn tell,

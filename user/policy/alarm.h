@@ -26,7 +26,9 @@ int policy_alarm_put(struct policy *policy, const struct policy_alarm *alarm);
 /* Puts all alarms of `from`. 0 or -ENOMEM. */
 int policy_alarms_copy(struct policy *policy, const struct policy *from);
 
-/* All that the statements say is the same; not line and column. */
+/* Do they have one name, count the same, and go on and off alike? Is all that the statements say
+ * the same; not line and column? */
+bool alarm_counts_alike(const struct policy_alarm *a, const struct policy_alarm *b);
 bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b);
 
 /* Calls `tell`, unless it is NULL, for each alarm that only one of the policies has (the other is

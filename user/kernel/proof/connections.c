@@ -28,7 +28,7 @@
 #include "algorithm/connections.h"
 #include "base/message.h"
 #include "base/privilege.h"
-#include "compile/connections.h"
+#include "compile/compiled.h"
 #include "connections.skel.h"
 #include "kernel/device/netns.h"
 #include "kernel/instance/pins.h"
