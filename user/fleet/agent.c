@@ -134,18 +134,6 @@ static int redis_greet(struct agent *a, char error[LINK_ERROR_MAX])
 		       : 0;
 }
 
-static void redis_connect(struct agent *a, uint64_t now_ns)
-{
-	char error[LINK_ERROR_MAX] = "out of memory";
-
-	if (a->cluster.count || now_ns < a->retry_ns)
-		return;
-	if (redis_greet(a, error))
-		agent_shared_end(a, fleet_now_ns(), error);
-	else
-		agent_shared_begin(a);
-}
-
 /* ---- keys */
 
 static int demand_compare(const void *a, const void *b)
@@ -182,19 +170,6 @@ static void keys_per_tick_adapt(struct agent *a, size_t count, uint64_t took_ns)
 		a->keys_per_tick *= 2;
 	else if (count == a->keys_per_tick && took_ns < a->pace.interval_ns / 2)
 		a->keys_per_tick = KEYS_PER_TICK;
-}
-
-/* Checks these keys, and sorts those that need an answer from Redis by kind of lease. */
-static void due_check(struct agent *a, size_t count)
-{
-	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
-		a->ask[kind].count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct fleet_requests *ask = &a->ask[a->due[i]->limit->window];
-
-		if (fleet_entry_check(a->due[i], &a->maps, &a->pace, fleet_now_ns()))
-			ask->entries[ask->count++] = a->due[i];
-	}
 }
 
 static void idle_remove(struct agent *a, uint64_t now_ns)
@@ -237,7 +212,14 @@ void agent_exchange(struct agent *a, uint64_t now_ns)
 	bool asked;
 	int ret = 0, later = 0;
 
-	due_check(a, count);
+	/* Those that need an answer from Redis, by kind of lease. */
+	a->ask[FLEET_SHARES].count = a->ask[FLEET_WINDOWS].count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct fleet_requests *ask = &a->ask[a->due[i]->limit->window];
+
+		if (fleet_entry_check(a->due[i], &a->maps, &a->pace, fleet_now_ns()))
+			ask->entries[ask->count++] = a->due[i];
+	}
 	asked = a->ask[FLEET_SHARES].count || a->ask[FLEET_WINDOWS].count;
 	for (int kind = 0; ret >= 0 && kind < FLEET_REQUEST_KINDS; kind++) {
 		ret = fleet_requests_send(&asker, kind, &a->ask[kind], error);
@@ -302,25 +284,25 @@ static int session_exchange(struct agent *a, uint64_t now_ns)
 	return 0;
 }
 
-static void pace_set(struct agent *a)
-{
-	uint64_t more = a->table.count * CHECK_KEY_NS, most = CHECK_MOST_NS;
-
-	a->pace.check_ns = CHECK_NS + more < most ? CHECK_NS + more : most;
-	a->pace.retry_ns = RETRY_NS + more < most ? RETRY_NS + more : most;
-}
-
 static int tick(struct agent *a)
 {
-	uint64_t now_ns = fleet_now_ns();
+	char error[LINK_ERROR_MAX] = "out of memory";
+	uint64_t now_ns = fleet_now_ns(), more;
 
 	if (now_ns - a->session.updated_ns >= LIMITS_NS && session_check(a))
 		return -1;
 	if (agent_policy_watch(a, now_ns))
 		return -1;
 	fleet_events_poll(&a->maps);
-	pace_set(a);
-	redis_connect(a, now_ns);
+	more = a->table.count * CHECK_KEY_NS;
+	a->pace.check_ns = CHECK_NS + more < CHECK_MOST_NS ? CHECK_NS + more : CHECK_MOST_NS;
+	a->pace.retry_ns = RETRY_NS + more < CHECK_MOST_NS ? RETRY_NS + more : CHECK_MOST_NS;
+	if (!a->cluster.count && now_ns >= a->retry_ns) {
+		if (redis_greet(a, error))
+			agent_shared_end(a, fleet_now_ns(), error);
+		else
+			agent_shared_begin(a);
+	}
 	if (a->cluster.count)
 		agent_exchange(a, now_ns);
 	now_ns = fleet_now_ns();
@@ -396,16 +378,6 @@ static int agent_begin(struct agent *a)
 	return agent_policy_load(a) ? -1 : 0;
 }
 
-/* The next tick in the future: a late tick does not shift the later ones. */
-static uint64_t next_tick(uint64_t tick_ns, uint64_t interval_ns)
-{
-	uint64_t now_ns = fleet_now_ns();
-
-	if (now_ns < tick_ns + interval_ns)
-		return tick_ns + interval_ns;
-	return now_ns + interval_ns - (now_ns - tick_ns) % interval_ns;
-}
-
 int fleet_run(const struct instance *instance, const struct fleet_options *options)
 {
 	struct agent agent = {
@@ -417,7 +389,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	};
 	int signals = signals_open(), ret = signals < 0 ? -1 : 0;
 	bool begun;
-	uint64_t next_ns;
+	uint64_t next_ns, now_ns;
 	struct timespec now;
 
 	if (agent.pace.patience_ns < 2 * options->interval_ns)
@@ -432,7 +404,12 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	next_ns = fleet_now_ns() - (ret ? 0 : random_below(&agent, options->interval_ns));
 	while (!ret && !agent.ending) {
 		ret = tick(&agent);
-		next_ns = next_tick(next_ns, options->interval_ns);
+		/* The next tick in the future: a late one does not shift the later ones. */
+		now_ns = fleet_now_ns();
+		next_ns += options->interval_ns;
+		if (now_ns >= next_ns)
+			next_ns = now_ns + options->interval_ns -
+				  (now_ns - next_ns) % options->interval_ns;
 		if (!ret && !agent.ending)
 			wait_for(&agent, signals, next_ns);
 	}

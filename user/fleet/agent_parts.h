@@ -67,7 +67,5 @@ int agent_policy_load(struct agent *a);
 /* Loads the policy again if it changed. 0, or -1 if the instance was detached; reports. */
 int agent_policy_watch(struct agent *a, uint64_t now_ns);
 
-/* ---- shed.c: keys that the agent has no time or room for */
-
 /* Counts keys that get no lease or wait; prints a note from time to time. */
 void agent_shed(struct agent *a, size_t count, const char *why);

@@ -19,6 +19,7 @@
 #define FLIGHTS    64  /* calls to all nodes */
 #define ARGUMENTS  6
 #define NUMBER_MAX 24
+#define SHARE_SIZE 20 /* bytes of a request for a share */
 #define SHARE_BITS 20
 #define SHARE_MASK ((1u << SHARE_BITS) - 1)
 
@@ -31,8 +32,7 @@ struct call {
 	char keys[BATCH][FLEET_KEY_MAX];
 	char numbers[ARGUMENTS * BATCH][NUMBER_MAX];
 	int number_count;
-	char packed[20 * BATCH];
-	size_t packed_size;
+	char packed[SHARE_SIZE * BATCH];
 };
 
 void fleet_key_make(char out[FLEET_KEY_MAX], const char *fleet, int shard, const char *name)
@@ -57,18 +57,11 @@ static void call_number(struct call *call, int64_t n)
 	call_word(call, text);
 }
 
-static void call_packed(struct call *call)
-{
-	call->words[call->count] = call->packed;
-	call->lengths[call->count++] = call->packed_size;
-}
-
 static void call_begin(const char *fleet, struct call *call, struct fleet_entry *const *entries,
 		       size_t count)
 {
 	call->count = 2;
 	call->number_count = 0;
-	call->packed_size = 0;
 	call_number(call, (int64_t)count + 1);
 	fleet_key_make(call->capacity, fleet, entries[0]->shard, "capacity");
 	call_word(call, call->capacity);
@@ -78,25 +71,6 @@ static void call_begin(const char *fleet, struct call *call, struct fleet_entry 
 	}
 }
 
-static void share_append(struct call *call, const struct fleet_entry *e)
-{
-	const uint32_t shares[] = {htole32(e->held), htole32(e->reserved), htole32(e->want),
-				   htole32(e->wanted), htole32(e->ends)};
-
-	memcpy(call->packed + call->packed_size, shares, sizeof(shares));
-	call->packed_size += sizeof(shares);
-}
-
-static void window_append(struct call *call, const struct fleet_entry *e)
-{
-	call_number(call, (int64_t)fleet_limit_leased(e->limit));
-	call_number(call, (int64_t)(e->limit->rule.limit.period_ns / NS_PER_MS));
-	call_number(call, (int64_t)e->ask);
-	call_number(call, (int64_t)e->back);
-	call_number(call, e->window);
-	call_number(call, (int64_t)e->limit->packet);
-}
-
 /* The node, or -1. */
 static int batch_send(const struct fleet_requester *asker, bool window,
 		      struct fleet_entry **entries, size_t count)
@@ -104,10 +78,26 @@ static int batch_send(const struct fleet_requester *asker, bool window,
 	static struct call call;
 
 	call_begin(asker->fleet, &call, entries, count);
-	for (size_t i = 0; i < count; i++)
-		(window ? window_append : share_append)(&call, entries[i]);
-	if (!window)
-		call_packed(&call);
+	for (size_t i = 0; i < count; i++) {
+		const struct fleet_entry *e = entries[i];
+		const uint32_t shares[] = {htole32(e->held), htole32(e->reserved), htole32(e->want),
+					   htole32(e->wanted), htole32(e->ends)};
+
+		if (window) {
+			call_number(&call, (int64_t)fleet_limit_leased(e->limit));
+			call_number(&call, (int64_t)(e->limit->rule.limit.period_ns / NS_PER_MS));
+			call_number(&call, (int64_t)e->ask);
+			call_number(&call, (int64_t)e->back);
+			call_number(&call, e->window);
+			call_number(&call, (int64_t)e->limit->packet);
+		} else {
+			memcpy(call.packed + i * sizeof(shares), shares, sizeof(shares));
+		}
+	}
+	if (!window) {
+		call.words[call.count] = call.packed;
+		call.lengths[call.count++] = SHARE_SIZE * count;
+	}
 	return cluster_call(asker->cluster, entries[0]->shard, window ? SCRIPT_WINDOW : SCRIPT_RATE,
 			    call.count, call.words, call.lengths);
 }
@@ -167,16 +157,6 @@ static int shard_compare(const void *a, const void *b)
 	return (*(struct fleet_entry *const *)a)->shard - (*(struct fleet_entry *const *)b)->shard;
 }
 
-static size_t batch_size(const struct fleet_requests *ask, size_t from)
-{
-	size_t count = 1;
-
-	while (count < BATCH && from + count < ask->count &&
-	       ask->entries[from + count]->shard == ask->entries[from]->shard)
-		count++;
-	return count;
-}
-
 static bool is_busy(const struct fleet_cluster *c, const struct fleet_entry *next)
 {
 	return c->nodes[cluster_node(c, next->shard)].pending >= IN_FLIGHT;
@@ -205,7 +185,10 @@ int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_
 			struct flight *f = &flights[next++ % FLIGHTS];
 
 			f->entries = ask->entries + sent;
-			f->count = batch_size(ask, sent);
+			f->count = 1;
+			while (f->count < BATCH && sent + f->count < ask->count &&
+			       ask->entries[sent + f->count]->shard == ask->entries[sent]->shard)
+				f->count++;
 			f->sent_ns = fleet_now_ns();
 			f->node = batch_send(asker, kind, f->entries, f->count);
 			if (f->node < 0)

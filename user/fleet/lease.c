@@ -34,11 +34,6 @@ void fleet_entry_reset(struct fleet_entry *e)
 	e->next_ns = 0;
 }
 
-static uint64_t longer(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* ---- traffic of a key */
 
 struct traffic {
@@ -48,22 +43,15 @@ struct traffic {
 	uint64_t word; /* of the key */
 };
 
-/* The time over which the key's rate is averaged, in ns. */
-static double smooth_span(const struct fleet_entry *e)
-{
-	double packets = e->demand / (double)e->limit->packet, span = SMOOTH_OVER / packets;
-
-	if (packets <= 0 || span < SMOOTH_NS)
-		return SMOOTH_NS;
-	return span < SMOOTH_MOST ? span : SMOOTH_MOST;
-}
-
 static void demand_update(struct fleet_entry *e, uint64_t amount, uint64_t span_ns)
 {
 	double rate = (double)amount / (double)span_ns;
-	double weight = (double)span_ns / ((double)span_ns + smooth_span(e));
+	double packets = e->demand / (double)e->limit->packet, smooth = SMOOTH_NS, weight;
 	bool many = (double)amount >= SMOOTH_OVER * (double)e->limit->packet;
 
+	if (packets > 0 && SMOOTH_OVER / packets >= SMOOTH_NS)
+		smooth = fmin(SMOOTH_OVER / packets, SMOOTH_MOST);
+	weight = (double)span_ns / ((double)span_ns + smooth);
 	if (rate > e->demand && (many || e->demand <= 0) && weight < 0.5)
 		weight = 0.5;
 	e->demand += (rate - e->demand) * weight;
@@ -224,7 +212,7 @@ static bool window_check(struct fleet_entry *e, const struct fleet_maps *maps,
 	bool lasts = e->granted && now_ns < e->grant.until_ns;
 	uint64_t spent = lasts ? lease_spent(e, traffic->word) : 0;
 	uint64_t left = lasts && e->grant.phase.grains > spent ? e->grant.phase.grains - spent : 0;
-	double ahead = (double)longer(4 * pace->interval_ns, 2 * pace->check_ns);
+	double ahead = fmax(4.0 * (double)pace->interval_ns, 2.0 * (double)pace->check_ns);
 	uint64_t need = (uint64_t)ceil(traffic->rate * ahead);
 
 	e->ask = e->back = 0;

@@ -13,7 +13,7 @@
 #define CLOCK_BEGIN  (1ull << 60) /* far from 0, which is the word of a fresh bucket */
 #define RATE_MOST    9.2e18
 #define BURST_PART   10  /* of a log's N, or of a second of a warm-up */
-#define WINDOW_PARTS 120 /* see own_amount() */
+#define WINDOW_PARTS 120 /* one of them is split evenly without a lease */
 
 /* 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
 uint64_t fleet_hash(const char *text, uint64_t hash)
@@ -85,13 +85,6 @@ static uint64_t window_amount(const struct fleet_limit *limit)
 	return limit->rule.limit.amount / (limit->rule.limit.unit == RL_BITS ? 8 : 1);
 }
 
-/* A 120th of a window's amount is split evenly without a lease: a member's windows are not
- * aligned with those of Redis, and two of them may fall into one. */
-static uint64_t own_amount(const struct fleet_limit *limit, uint32_t members)
-{
-	return window_amount(limit) / WINDOW_PARTS / members;
-}
-
 uint64_t fleet_limit_leased(const struct fleet_limit *limit)
 {
 	uint64_t amount = window_amount(limit);
@@ -108,18 +101,6 @@ static uint64_t cap_of(const struct fleet_limit *limit, uint64_t parts)
 	return grains > least ? grains : least;
 }
 
-static void window_next(struct fleet_limit *limit, uint32_t members, bool shared, uint64_t now_ns)
-{
-	uint64_t alone = window_amount(limit) / members;
-
-	limit->record = (struct rl_fleet_limit){
-		.since_ns = now_ns,
-		.until_ns = shared ? now_ns + HOLD_NS : now_ns,
-		.phase[0].cap = own_amount(limit, members),
-		.phase[1].cap = alone > limit->packet ? alone : limit->packet,
-	};
-}
-
 void fleet_limit_next(struct fleet_limit *limit, uint32_t members, bool shared, uint64_t now_ns)
 {
 	struct rl_fleet_limit *record = &limit->record;
@@ -127,7 +108,16 @@ void fleet_limit_next(struct fleet_limit *limit, uint32_t members, bool shared, 
 	struct rl_fleet_phase *own = &record->phase[0], *alone = &record->phase[1];
 
 	if (limit->window) {
-		window_next(limit, members, shared, now_ns);
+		uint64_t part = window_amount(limit) / members;
+
+		*record = (struct rl_fleet_limit){
+			.since_ns = now_ns,
+			.until_ns = shared ? now_ns + HOLD_NS : now_ns,
+			/* Without a lease: a member's windows are not aligned with those of Redis,
+			 * and two of them may fall into one. */
+			.phase[0].cap = window_amount(limit) / WINDOW_PARTS / members,
+			.phase[1].cap = part > limit->packet ? part : limit->packet,
+		};
 		return;
 	}
 	if (record->since_ns)

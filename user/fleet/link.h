@@ -59,6 +59,9 @@ struct redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MA
 /* Element i of an array, clamped to the range; `least` if it is not a number. */
 int64_t reply_number(const struct redisReply *reply, size_t i, int64_t least, int64_t most);
 
+/* The events of poll(2) on a socket, or 0 after end_ns; a signal to end brings that forward. */
+short socket_wait(int fd, short events, uint64_t *end_ns);
+
 /* ---- cluster.c: the nodes that a fleet's shards are on
  *
  * A shard is a hash tag, {FLEET} or {FLEET:n}, and so a slot of a cluster. Its node is whichever
@@ -109,8 +112,3 @@ const char *fleet_lacks(const struct fleet_url *url);
  * certificate must be for the host, and signed by an authority that this machine trusts (or of
  * SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error, valid as long as the connection. */
 const char *fleet_tls_begin(struct redisContext *redis, const char *host, uint64_t end_ns);
-
-/* ---- wait.c: waiting for a socket */
-
-/* The events of poll(2) on a socket, or 0 after end_ns; a signal to end brings that forward. */
-short socket_wait(int fd, short events, uint64_t *end_ns);

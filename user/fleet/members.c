@@ -65,11 +65,6 @@ static void file_write(const char *fleet, uint32_t members)
 		close(fd);
 }
 
-static uint32_t at_most(uint32_t members, uint32_t most)
-{
-	return most && members > most ? most : members;
-}
-
 void agent_members_begin(struct agent *a, const struct rl_fleet_session *former)
 {
 	const struct fleet_options *o = a->options;
@@ -79,21 +74,10 @@ void agent_members_begin(struct agent *a, const struct rl_fleet_session *former)
 		known = former->members;
 	if (!known || known > FLEET_SIZE_MAX)
 		known = file_read(o->fleet);
-	if (known)
-		a->pace.members = at_most(known, o->members);
-	else
-		a->pace.members = o->members ? o->members : 1;
+	if (!known)
+		known = o->members ? o->members : 1;
+	a->pace.members = o->members && known > o->members ? o->members : known;
 	a->session.members = a->pace.members;
-}
-
-/* Those that are not named still count as long as they did before: after an outage of Redis they
- * hold their part until they are back. */
-static uint32_t members_believed(uint32_t said, uint32_t named, uint32_t before)
-{
-	uint32_t least = named ? named : 1;
-	uint32_t absent = said < before ? said : before;
-
-	return absent > least ? absent : least;
 }
 
 static uint32_t names_read(const redisReply *reply, struct rl_fleet_session *out)
@@ -117,8 +101,13 @@ static void members_read(struct agent *a, const redisReply *reply)
 {
 	uint32_t said = (uint32_t)reply_number(reply, 1, 1, FLEET_SIZE_MAX);
 	uint32_t named = names_read(reply, &a->session), most = a->options->members;
-	uint32_t members = members_believed(said, named, a->pace.members);
+	uint32_t members = said < a->pace.members ? said : a->pace.members;
 
+	/* Those that are not named still count as long as they did before: after an outage of Redis
+	 * they hold their part until they are back. */
+	if (members < named)
+		members = named;
+	members = members ? members : 1;
 	if (most && members > most) {
 		if (!a->too_many)
 			fail("%s: fleet %s has %u members by Redis, and --members %u: limits are "

@@ -13,12 +13,15 @@
 #include <hiredis/hiredis.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "fleet/url.h"
 
 #define ANSWER_BYTES    (256 << 10) /* the longest answer lists a thousand members */
 #define ANSWER_ELEMENTS 4096
 #define COMMAND_NS      (300 * NS_PER_MS)
+#define POLL_NS         (50 * NS_PER_MS)
+#define SIGNAL_NS       (100 * NS_PER_MS) /* left to an answer after a signal to end */
 
 #if HIREDIS_MAJOR < 1
 typedef int element_count;
@@ -38,6 +41,23 @@ int link_error(char error[LINK_ERROR_MAX], const char *format, ...)
 
 /* ---- answers */
 
+short socket_wait(int fd, short events, uint64_t *end_ns)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+
+	for (;;) {
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), left;
+
+		if (signals_held() && *end_ns > now_ns + SIGNAL_NS)
+			*end_ns = now_ns + SIGNAL_NS;
+		if (now_ns >= *end_ns)
+			return 0;
+		left = *end_ns - now_ns < POLL_NS ? *end_ns - now_ns : POLL_NS;
+		if (poll(&one, 1, (int)(left / NS_PER_MS) + 1) > 0)
+			return one.revents;
+	}
+}
+
 static redisReplyObjectFunctions usual, bounded;
 static size_t elements; /* of the answer that is being read: one at a time */
 
@@ -46,16 +66,6 @@ static void *array_make(const redisReadTask *task, element_count count)
 {
 	elements += (size_t)count;
 	return elements > ANSWER_ELEMENTS ? NULL : usual.createArray(task, count);
-}
-
-static void answers_bound(redisContext *redis)
-{
-	usual = *redis->reader->fn;
-	bounded = usual;
-	bounded.createArray = array_make;
-	redis->reader->fn = &bounded;
-	redis->flags &= ~REDIS_BLOCK;
-	fcntl(redis->fd, F_SETFL, fcntl(redis->fd, F_GETFL) | O_NONBLOCK);
 }
 
 /* Sends what is queued, and reads the next answer, for timeout_ns from now at most: a server that
@@ -99,7 +109,12 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 				   : redisConnectWithTimeout(host->name, host->port, timeout);
 
 	if (redis && !redis->err) {
-		answers_bound(redis);
+		usual = *redis->reader->fn;
+		bounded = usual;
+		bounded.createArray = array_make;
+		redis->reader->fn = &bounded;
+		redis->flags &= ~REDIS_BLOCK;
+		fcntl(redis->fd, F_SETFL, fcntl(redis->fd, F_GETFL) | O_NONBLOCK);
 		return redis;
 	}
 	if (path)
@@ -230,24 +245,12 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 	return ret;
 }
 
-static int tls_begin(struct fleet_link *link, const struct fleet_host *host,
-		     char error[LINK_ERROR_MAX])
-{
-	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + COMMAND_NS;
-	const char *tls_error = fleet_tls_begin(link->redis, host->name, end_ns);
-
-	if (!tls_error)
-		return 0;
-	link_error(error, "%s:%u: %s", host->name, host->port, tls_error);
-	link_close(link);
-	return -1;
-}
-
 int link_open(const struct fleet_url *url, const struct fleet_host *to, uint64_t timeout_ns,
 	      struct fleet_link *out, char error[LINK_ERROR_MAX])
 {
 	struct fleet_host host = to ? *to : url->hosts[0];
 	char why[LINK_ERROR_MAX] = "";
+	const char *wrong = NULL;
 	struct fleet_link link = {.timeout_ns = COMMAND_NS, .cluster = fleet_url_is_cluster(url)};
 
 	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, error))
@@ -256,8 +259,14 @@ int link_open(const struct fleet_url *url, const struct fleet_host *to, uint64_t
 		connect_to(&host, url->scheme == FLEET_UNIX ? url->path : NULL, timeout_ns, error);
 	if (!link.redis)
 		return -1;
-	if (fleet_url_is_tls(url) && tls_begin(&link, &host, error))
+	if (fleet_url_is_tls(url))
+		wrong = fleet_tls_begin(link.redis, host.name,
+					clock_ns(CLOCK_MONOTONIC) + COMMAND_NS);
+	if (wrong) {
+		link_error(error, "%s:%u: %s", host.name, host.port, wrong);
+		link_close(&link);
 		return -1;
+	}
 	link.host = host;
 	if (url->scheme == FLEET_UNIX)
 		snprintf(link.server, sizeof(link.server), "%s", url->path);

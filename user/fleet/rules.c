@@ -15,7 +15,8 @@
 #include "kernel/policy/policy_read.h"
 #include "policy/policy.h"
 
-#define POLICY_NS NS_PER_SECOND
+#define POLICY_NS   NS_PER_SECOND
+#define SHED_SAY_NS (10 * NS_PER_SECOND)
 
 static struct fleet_limit *limit_find(struct agent *a, uint32_t id)
 {
@@ -68,6 +69,20 @@ static void table_restart(struct agent *a)
 			fleet_table_remove(&a->table, entry);
 		}
 	}
+}
+
+/* Keys that the agent has no time or room for: counted, with a note from time to time. */
+void agent_shed(struct agent *a, size_t count, const char *why)
+{
+	uint64_t now_ns = fleet_now_ns();
+
+	a->session.shed += count;
+	a->shedding += count;
+	if (now_ns - a->shed_ns < SHED_SAY_NS)
+		return;
+	note("%s: %llu keys %s", a->instance->device, (unsigned long long)a->shedding, why);
+	a->shed_ns = now_ns;
+	a->shedding = 0;
 }
 
 int agent_key_wanted(void *arg, void *data, size_t size)

@@ -19,20 +19,12 @@ const char *fleet_lacks(const struct fleet_url *url)
 	return NULL;
 }
 
-/* The certificate must be for this name or address. */
-static bool host_set(SSL *ssl, const char *host)
-{
-	struct in6_addr address;
-
-	if (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
-	return SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
-}
-
 static SSL *session_make(const char *host)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	struct in6_addr address;
 	SSL *ssl = NULL;
+	bool set;
 
 	if (!context)
 		return NULL;
@@ -41,11 +33,17 @@ static SSL *session_make(const char *host)
 	    SSL_CTX_set_default_verify_paths(context) == 1)
 		ssl = SSL_new(context);
 	SSL_CTX_free(context); /* the session holds a reference */
-	if (ssl && !host_set(ssl, host)) {
-		SSL_free(ssl);
+	if (!ssl)
 		return NULL;
-	}
-	return ssl;
+	/* The certificate must be for this name or address. */
+	if (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1)
+		set = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+	else
+		set = SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
+	if (set)
+		return ssl;
+	SSL_free(ssl);
+	return NULL;
 }
 
 /* The socket does not block, so that hiredis leaves most of the handshake to others. */

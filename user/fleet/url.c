@@ -110,27 +110,15 @@ static const char *db_parse(const char *text, struct fleet_url *out)
 	return NULL;
 }
 
-static const char *shards_parse(const char *text, struct fleet_url *out)
-{
-	uint64_t shards = 1;
-
-	if (*text && number_parse(text, 1, FLEET_SHARDS_MAX, &shards))
-		return "invalid number of shards: write a number from 1 to 64, the same on all "
-		       "members, for example redis+cluster://HOST/16";
-	out->shards = (int)shards;
-	return NULL;
-}
-
-static const char *unix_parse(const char *text, struct fleet_url *out)
+static const char *path_parse(const char *text, struct fleet_url *out)
 {
 	size_t len = strcspn(text, "?");
 
 	if (*text != '/' || !text_get(out->path, text, len))
 		return "invalid socket path: write unix:///PATH";
-	if (!text[len])
-		return NULL;
-	return strncmp(text + len, "?db=", 4) ? "unknown option after the path: write ?db=N"
-					      : db_parse(text + len + 4, out);
+	if (text[len] && strncmp(text + len, "?db=", 4))
+		return "unknown option after the path: write ?db=N";
+	return text[len] ? db_parse(text + len + 4, out) : NULL;
 }
 
 static const char *hosts_parse(const char *text, struct fleet_url *out)
@@ -138,6 +126,7 @@ static const char *hosts_parse(const char *text, struct fleet_url *out)
 	uint16_t usual = out->scheme == FLEET_SENTINEL ? SENTINEL_PORT : REDIS_PORT;
 	size_t len = strcspn(text, "/");
 	const char *rest = text + len + (text[len] == '/'), *error = NULL;
+	uint64_t shards = 1;
 
 	for (const char *end = text + len; !error && text <= end; text++) {
 		size_t one = strcspn(text, ",/");
@@ -147,8 +136,13 @@ static const char *hosts_parse(const char *text, struct fleet_url *out)
 	}
 	if (error)
 		return error;
-	if (fleet_url_is_cluster(out))
-		return shards_parse(rest, out);
+	if (fleet_url_is_cluster(out)) {
+		if (*rest && number_parse(rest, 1, FLEET_SHARDS_MAX, &shards))
+			return "invalid number of shards: write a number from 1 to 64, the same on "
+			       "all members, for example redis+cluster://HOST/16";
+		out->shards = (int)shards;
+		return NULL;
+	}
 	if (out->scheme != FLEET_SENTINEL)
 		return out->host_count > 1 ? "more than one host: name one, or use "
 					     "redis+sentinel:// or redis+cluster://"
@@ -187,7 +181,7 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 		url.scheme = schemes[i].scheme;
 		error = login_parse(&text, &url);
 		if (!error)
-			error = url.scheme == FLEET_UNIX ? unix_parse(text, &url)
+			error = url.scheme == FLEET_UNIX ? path_parse(text, &url)
 							 : hosts_parse(text, &url);
 		break;
 	}
