@@ -5,17 +5,10 @@
 
 #include <string.h>
 
-#define NEAR_MAX      2  /* the largest distance of a hint, in letters */
-#define HINT_WORD_MAX 32 /* the longest word in the tables */
-
-static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
-{
-	unsigned int least = a < b ? a : b;
-
-	return least < c ? least : c;
-}
-
-/* Optimal string alignment: letters inserted, deleted, changed or swapped with the next. */
+#define NEAR_MAX 2 /* the largest distance of a hint, in letters */
+#define HINT_WORD_MAX                                                                          \
+	32 /* Optimal string alignment: letters inserted, deleted, changed or swapped with the \
+	      next. */
 static unsigned int word_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][HINT_WORD_MAX + 1];
@@ -29,8 +22,11 @@ static unsigned int word_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t j = 1; j <= len; j++) {
-			row[j] = min3(last[j] + 1, row[j - 1] + 1,
-				      last[j - 1] + (a[i - 1] != b[j - 1]));
+			row[j] = last[j - 1] + (a[i - 1] != b[j - 1]);
+			if (last[j] + 1 < row[j])
+				row[j] = last[j] + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
 			    before[j - 2] + 1 < row[j])
 				row[j] = before[j - 2] + 1;

@@ -65,11 +65,6 @@ static void holder_print(int fd, char out[HOLDER_MAX])
 			 size ? words : "ended, but a child of it holds the lock");
 }
 
-static int lock_try(int fd)
-{
-	return flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
-}
-
 int lock_wait(int fd, const char *path, unsigned int wait_ms)
 {
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), waited_ms;
@@ -77,7 +72,7 @@ int lock_wait(int fd, const char *path, unsigned int wait_ms)
 	char holder[HOLDER_MAX];
 	int ret;
 
-	while ((ret = lock_try(fd)) == -EWOULDBLOCK) {
+	while ((ret = flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0) == -EWOULDBLOCK) {
 		waited_ms = (clock_ns(CLOCK_MONOTONIC) - began) / NS_PER_MS;
 		if (waited_ms >= wait_ms)
 			break;

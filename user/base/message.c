@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTED_MAX 32
+
 static const struct message_sink *the_sink;
 
 struct kept {
@@ -52,28 +54,22 @@ void message_flush(void)
 	held.count = 0;
 }
 
-/* Takes over the text; false if there is no memory for it. */
-static bool message_keep(enum message_kind kind, char *text)
-{
-	struct kept *items = reallocarray(held.items, held.count + 1, sizeof(*items));
-
-	if (!items)
-		return false;
-	items[held.count++] = (struct kept){kind, text};
-	held.items = items;
-	return true;
-}
-
 int message_send(enum message_kind kind, const char *format, va_list args)
 {
+	struct kept *items = NULL;
 	char *text = NULL;
 	int len;
 
 	if (!the_sink)
 		return 0;
 	len = vasprintf(&text, format, args);
-	if (held.depth && len >= 0 && message_keep(kind, text))
+	if (held.depth && len >= 0)
+		items = reallocarray(held.items, held.count + 1, sizeof(*items));
+	if (items) {
+		items[held.count++] = (struct kept){kind, text};
+		held.items = items;
 		return len;
+	}
 	the_sink->message(kind, len < 0 ? "out of memory" : text);
 	if (len >= 0)
 		free(text);
@@ -101,7 +97,7 @@ void note(const char *format, ...)
 
 void note_once(const char *format, ...)
 {
-	static char *noted[32];
+	static char *noted[NOTED_MAX];
 	size_t i = 0;
 	va_list args;
 	char *text;
@@ -112,14 +108,11 @@ void note_once(const char *format, ...)
 	va_end(args);
 	if (length < 0)
 		return;
-	while (i < sizeof(noted) / sizeof(noted[0]) && noted[i] && strcmp(noted[i], text) != 0)
+	while (i < NOTED_MAX && noted[i] && strcmp(noted[i], text) != 0)
 		i++;
-	if (i < sizeof(noted) / sizeof(noted[0]) && noted[i]) {
-		free(text);
-		return;
-	}
-	note("%s", text);
-	if (i < sizeof(noted) / sizeof(noted[0]))
+	if (i == NOTED_MAX || !noted[i])
+		note("%s", text);
+	if (i < NOTED_MAX && !noted[i])
 		noted[i] = text;
 	else
 		free(text);

@@ -21,11 +21,10 @@ int signals_open(void)
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT); /* even if it is ignored: scripts start `rlctl monitor &` so */
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGQUIT);
-	if (!is_ignored(SIGHUP))
-		sigaddset(&signals, SIGHUP);
+	/* Even if they are ignored: scripts start `rlctl monitor &` so. */
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (ending[i] != SIGHUP || !is_ignored(SIGHUP))
+			sigaddset(&signals, ending[i]);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -180,17 +180,6 @@ enum word_error duration_parse(const char *word, uint64_t *out_ns)
 	return 0;
 }
 
-/* PERIOD = [N] UNIT */
-static int period_parse(const char *word, uint64_t *out_ns)
-{
-	const struct scale *unit = time_unit_find(word);
-
-	if (!unit)
-		return duration_parse(word, out_ns);
-	*out_ns = unit->factor;
-	return 0;
-}
-
 /* The unit named by the word, with or without a plural s; an empty word means packets; -1: none. */
 static int unit_find(const char *name)
 {
@@ -270,6 +259,7 @@ static int short_rate_parse(const char *word, uint64_t *amount, enum rl_unit *un
 static int long_rate_parse(const char *word, const char *slash, uint64_t *amount,
 			   uint64_t *period_ns, enum rl_unit *unit)
 {
+	const struct scale *unit_named = time_unit_find(slash + 1);
 	size_t len = (size_t)(slash - word);
 	char head[QUANTITY_TEXT_MAX];
 	int amount_rc, period_rc;
@@ -279,7 +269,9 @@ static int long_rate_parse(const char *word, const char *slash, uint64_t *amount
 	memcpy(head, word, len);
 	head[len] = '\0';
 	amount_rc = amount_parse(head, amount, unit);
-	period_rc = period_parse(slash + 1, period_ns);
+	period_rc = unit_named ? 0 : duration_parse(slash + 1, period_ns);
+	if (unit_named) /* PERIOD = [N] UNIT */
+		*period_ns = unit_named->factor;
 	if (amount_rc == WORD_FORM || period_rc == WORD_FORM)
 		return WORD_FORM;
 	return amount_rc ? amount_rc : period_rc;
