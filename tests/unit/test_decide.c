@@ -475,9 +475,9 @@ static bool condition_holds(const struct trial *t, const struct rule *rule,
 	case RL_MATCH_PROTO:
 		return m->proto == p->proto;
 	case RL_MATCH_SPORT:
-		return in_list(list, rule_sports(rule, list), p->sport);
+		return in_list(list, rule_ports(rule, RL_MATCH_SPORT, list), p->sport);
 	case RL_MATCH_DPORT:
-		return in_list(list, rule_dports(rule, list), p->dport);
+		return in_list(list, rule_ports(rule, RL_MATCH_DPORT, list), p->dport);
 	case RL_MATCH_SRC:
 		if (m->src_len == RL_LEN_SET)
 			return t->by_dest ? p->peer_in >> (x->src_set[0] - 'a') & 1

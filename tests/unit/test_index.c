@@ -60,11 +60,11 @@ static bool holds(const struct rule *rule, enum rl_match_flag flag, bool known, 
 static bool ports_hold(const struct rule *rule, const struct packet *p)
 {
 	struct rl_port_range ranges[RL_PORT_RANGES_MAX];
-	uint32_t count = rule_sports(rule, ranges);
+	uint32_t count = rule_ports(rule, RL_MATCH_SPORT, ranges);
 
 	if (!holds(rule, RL_MATCH_SPORT, has_ports(p), in_ranges(p->sport, ranges, count)))
 		return false;
-	count = rule_dports(rule, ranges);
+	count = rule_ports(rule, RL_MATCH_DPORT, ranges);
 	return holds(rule, RL_MATCH_DPORT, has_ports(p), in_ranges(p->dport, ranges, count));
 }
 

@@ -25,15 +25,6 @@ static int span_append(struct axes *axes, uint32_t first, uint32_t last)
 	return 0;
 }
 
-static int ranges_append(struct axes *axes, const struct ranges *set)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; !ret && i < set->count; i++)
-		ret = span_append(axes, set->range[i].first, set->range[i].last);
-	return ret;
-}
-
 static bool bit_is_set(const uint64_t *words, uint32_t bit)
 {
 	return words[bit / 64] >> bit % 64 & 1;
@@ -99,8 +90,29 @@ static size_t ends_collect(u128 *out, const struct region *regions, size_t count
 	return kept;
 }
 
-static int end_append(struct axes *axes, const struct addresses *set, const u128 *numbers,
-		      size_t count)
+/* ---- */
+
+static int region_append(struct axes *axes, enum axis axis, const struct region *region)
+{
+	const struct ranges *set = axis < AXIS_ALARMS ? &region->set.dim[axis] : NULL;
+	uint64_t alarm;
+	int ret = 0;
+
+	if (axis == (enum axis)DIM_NUMBER(TCP_FLAGS))
+		return bits_append(axes, region->set.tcp_flags.word, axes->last[axis]);
+	if (axis < AXIS_ALARMS) {
+		for (uint32_t i = 0; !ret && i < set->count; i++)
+			ret = span_append(axes, set->range[i].first, set->range[i].last);
+		return ret;
+	}
+	alarm = (region->alarms_off >> (axis - AXIS_ALARMS) & 1) |
+		(region->alarms_on >> (axis - AXIS_ALARMS) & 1) << 1;
+	return bits_append(axes, &alarm, 1);
+}
+
+/* The spans of the addresses, as ranks. */
+static int ranks_append(struct axes *axes, const struct addresses *set, const u128 *numbers,
+			size_t count)
 {
 	struct stretch stretches[STRETCHES_MAX];
 	size_t there = stretches_of(set, stretches);
@@ -110,21 +122,6 @@ static int end_append(struct axes *axes, const struct addresses *set, const u128
 		ret = span_append(axes, rank_of(numbers, count, stretches[i].first),
 				  rank_of(numbers, count, stretches[i].last));
 	return ret;
-}
-
-/* ---- */
-
-static int region_append(struct axes *axes, enum axis axis, const struct region *region)
-{
-	uint64_t alarm;
-
-	if (axis == (enum axis)DIM_NUMBER(TCP_FLAGS))
-		return bits_append(axes, region->set.tcp_flags.word, axes->last[axis]);
-	if (axis < AXIS_ALARMS)
-		return ranges_append(axes, &region->set.dim[axis]);
-	alarm = (region->alarms_off >> (axis - AXIS_ALARMS) & 1) |
-		(region->alarms_on >> (axis - AXIS_ALARMS) & 1) << 1;
-	return bits_append(axes, &alarm, 1);
 }
 
 static int axis_make(struct axes *axes, enum axis axis, const struct region *regions, size_t count)
@@ -145,8 +142,8 @@ static int axis_make(struct axes *axes, enum axis axis, const struct region *reg
 
 		run->begin = axes->count;
 		ret = axis < AXIS_SRC ? region_append(axes, axis, &regions[i])
-				      : end_append(axes, addresses_of(&regions[i], axis), numbers,
-						   number_count);
+				      : ranks_append(axes, addresses_of(&regions[i], axis), numbers,
+						     number_count);
 		run->count = axes->count - run->begin;
 	}
 	free(numbers);

@@ -6,7 +6,6 @@
 #include "compile/build.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/alarm.h"
@@ -61,8 +60,7 @@ static void ports_add(struct conditions *all, const struct rule *rule, enum rl_m
 		      enum rl_word word)
 {
 	struct rl_port_range ports[RL_PORT_RANGES_MAX];
-	uint32_t count =
-		flag == RL_MATCH_SPORT ? rule_sports(rule, ports) : rule_dports(rule, ports);
+	uint32_t count = rule_ports(rule, flag, ports);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (rule->match.negated & flag)
@@ -141,7 +139,7 @@ bool extra_is_while(const struct rule *rule)
 
 void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 {
-	const char *name = rule->extra ? rule->extra->alarm : "", *near;
+	const char *name = rule->extra ? rule->extra->alarm : "";
 	const struct policy_alarm *alarm = policy_alarm_find(b->next, name);
 	char what[2 * RL_ALARM_NAME_MAX + 128];
 
@@ -152,13 +150,6 @@ void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 		entry->flags |= rule->extra->alarm_not ? RL_RULE_WHILE_NOT : RL_RULE_WHILE;
 		return;
 	}
-	near = policy_alarm_near(b->next, name);
-	if (near)
-		snprintf(what, sizeof(what), "unknown alarm \"%s\": did you mean %s?", name, near);
-	else
-		snprintf(what, sizeof(what),
-			 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" "
-			 "first",
-			 name, name);
+	alarm_missing_print(what, sizeof(what), b->next, name, true);
 	build_refuse(b, rule, -ENOENT, what);
 }

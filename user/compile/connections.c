@@ -35,8 +35,8 @@ void connection_limit_compile(const struct rule *rule, bool by_dest,
 		.by_dest = by_dest,
 		.limit = rule->limit,
 	};
-	out->sport_count = rule_sports(rule, out->sport);
-	out->dport_count = rule_dports(rule, out->dport);
+	out->sport_count = rule_ports(rule, RL_MATCH_SPORT, out->sport);
+	out->dport_count = rule_ports(rule, RL_MATCH_DPORT, out->dport);
 	if (rule->kind == PREFIX_ADDR) {
 		out->prefix_len = rule->len;
 		out->prefix_family = family_of(rule->addr, rule->len);

@@ -171,27 +171,6 @@ static int group_append(struct policy *out, const struct compiled *in,
 	return range_decompile(in, prefix, entries, count, ctx->now_ns, out);
 }
 
-static int range_append(struct policy *out, const struct compiled *in,
-			const struct compile_context *ctx, const struct rl_range *range,
-			enum prefix_kind kind)
-{
-	return group_append(out, in, ctx, range, &(struct rule){.kind = kind});
-}
-
-static int prefix_append(struct policy *out, const struct compiled *in,
-			 const struct compile_context *ctx, const struct compiled_prefix *prefix)
-{
-	const struct rl_range *range = &prefix->value.range;
-	const struct rl_rule *entries = NULL;
-	uint32_t count = 0;
-
-	if (range->count)
-		entries = range_entries(in, range, &count);
-	if (range->count && !entries)
-		return -EBADMSG;
-	return prefix_decompile(in, prefix, entries, count, ctx->now_ns, out);
-}
-
 void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set *out)
 {
 	*out = (struct policy_set){
@@ -284,16 +263,23 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		     struct policy *out)
 {
 	struct policy result = {0};
-	int ret = range_append(&result, in, ctx, &in->header.device, PREFIX_DEVICE);
+	const struct rule device = {.kind = PREFIX_DEVICE}, any = {.kind = PREFIX_ANY};
+	int ret = group_append(&result, in, ctx, &in->header.device, &device)
+			  ?: group_append(&result, in, ctx, &in->header.any, &any);
 
+	for (uint32_t i = 0; !ret && i < in->prefix_count; i++) {
+		const struct rl_range *range = &in->prefixes[i].value.range;
+		const struct rl_rule *entries = NULL;
+		uint32_t count = 0;
+
+		if (range->count)
+			entries = range_entries(in, range, &count);
+		ret = range->count && !entries ? -EBADMSG
+					       : prefix_decompile(in, &in->prefixes[i], entries,
+								  count, ctx->now_ns, &result);
+	}
 	if (!ret)
-		ret = range_append(&result, in, ctx, &in->header.any, PREFIX_ANY);
-	for (uint32_t i = 0; !ret && i < in->prefix_count; i++)
-		ret = prefix_append(&result, in, ctx, &in->prefixes[i]);
-	if (!ret)
-		ret = sets_append(&result, in, ctx);
-	if (!ret)
-		ret = alarms_append(&result, in);
+		ret = sets_append(&result, in, ctx) ?: alarms_append(&result, in);
 	if (ret) {
 		policy_clear(&result);
 		return ret;

@@ -82,13 +82,6 @@ static void rule_spans(struct table *table, const struct rule *rule, uint16_t nu
 
 /* ---- a table by one axis */
 
-static int compare_starts(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void starts_find(struct table *table)
 {
 	size_t kept = 1;
@@ -99,7 +92,7 @@ static void starts_find(struct table *table)
 		if (table->spans[i].last < axis_end(table->axis))
 			table->starts[table->start_count++] = table->spans[i].last + 1;
 	}
-	qsort(table->starts, table->start_count, sizeof(*table->starts), compare_starts);
+	qsort(table->starts, table->start_count, sizeof(*table->starts), numbers_compare);
 	for (size_t i = 1; i < table->start_count; i++)
 		if (table->starts[i] != table->starts[kept - 1])
 			table->starts[kept++] = table->starts[i];

@@ -59,20 +59,12 @@ static int shape_add(struct shapes *shapes, const struct rule *rule)
 	return ret;
 }
 
-/* A flood has a tenth over the rate within two; but a word that is not ripe must last longer. */
-static uint32_t ripens_ms(uint64_t for_ns)
-{
-	uint64_t ms = 3 * (for_ns / alarm_tenths(for_ns)) / NS_PER_MS;
-
-	return ms < RIPENS_MS_MAX ? ms : RIPENS_MS_MAX;
-}
-
 /* The alarm that stands after its `while` is one of those while which no source becomes known. */
 static void guard_add(struct build *b, const struct rule *rule)
 {
 	struct rl_policy_header *header = &b->out->header;
 	const struct policy_alarm *alarm;
-	uint32_t ms;
+	uint64_t for_ns, ms;
 
 	if (!rule_has_while(rule) || rule->extra->alarm_not ||
 	    !match_wants(&rule->match, RL_MATCH_NEW_SOURCE))
@@ -81,7 +73,11 @@ static void guard_add(struct build *b, const struct rule *rule)
 	if (!alarm)
 		return;
 	header->guards |= 1u << (policy_alarm_number(b->next, alarm) & (RL_ALARMS_MAX - 1));
-	ms = ripens_ms(alarm->manual ? MANUAL_NS : alarm->phase[0].for_ns);
+	/* A flood has a tenth over the rate within two; but a word that is not ripe must last
+	 * longer. */
+	for_ns = alarm->manual ? MANUAL_NS : alarm->phase[0].for_ns;
+	ms = 3 * (for_ns / alarm_tenths(for_ns)) / NS_PER_MS;
+	ms = ms < RIPENS_MS_MAX ? ms : RIPENS_MS_MAX;
 	header->ripens_ms = ms > header->ripens_ms ? ms : header->ripens_ms;
 }
 

@@ -90,7 +90,7 @@ static int leaf(struct meet_search *s, const uint16_t *limits, size_t count)
 
 /* ---- one axis */
 
-static int compare_events(const void *a, const void *b)
+int numbers_compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -121,7 +121,7 @@ static int events_make(struct meet_search *s, enum axis axis, const uint16_t *li
 			out->list[out->count++] = 2 * (span[j].last + 1);
 		}
 	}
-	qsort(out->list, out->count, sizeof(*out->list), compare_events);
+	qsort(out->list, out->count, sizeof(*out->list), numbers_compare);
 	s->steps += count + 4 * out->count;
 	return 0;
 }

@@ -21,6 +21,9 @@ struct meeting {
  * -ENOMEM. Rules that allow or deny such a packet before are not looked at. */
 int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, struct meeting *met);
 
+/* Compares uint32_t, for qsort(). */
+int numbers_compare(const void *a, const void *b);
+
 /* ---- region.c: the packets that a limit matches, with its payloads and alarms */
 
 /* That regions can be made of: one more limit than a packet may meet. */

@@ -33,15 +33,6 @@ static uint64_t root(uint64_t n)
 	return r;
 }
 
-/* Dithered rounding may make the costs of a whole burst exceed its worth: by at most one grain per
- * packet, and by a few square roots of the number if there are many. */
-static uint64_t dither_slack(const struct rl_limit *limit, uint64_t burst)
-{
-	uint64_t packets = limit->unit == RL_PACKETS ? burst : burst / PACKET_BYTES_SMALL + 1;
-
-	return packets <= 256 ? packets : 256 + 4 * root(packets);
-}
-
 /* Cost of one packet or byte, in grains << shift, rounded to nearest. */
 static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
 {
@@ -52,6 +43,7 @@ void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 {
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 	uint64_t burst = limit->size / bits; /* packets or bytes */
+	uint64_t packets = limit->unit == RL_PACKETS ? burst : burst / PACKET_BYTES_SMALL + 1;
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
 	/* The burst or queue as a time, in grains. */
 	u128 capacity = period * limit->size / limit->amount;
@@ -64,8 +56,10 @@ void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 	while (shift && (cost_of(period * bits, limit->amount, shift) + 1) * most >> 63)
 		shift--;
 	cost = cost_of(period * bits, limit->amount, shift);
+	/* Dithered rounding may make the costs of a whole burst exceed its worth: by at most one
+	 * grain per packet, and by a few square roots of the number if there are many. */
 	if (cost & ((1ull << shift) - 1) || (period * bits << shift) % limit->amount)
-		capacity += dither_slack(limit, burst);
+		capacity += packets <= 256 ? packets : 256 + 4 * root(packets);
 	out->capacity = capacity < 1ull << 62 ? capacity : 1ull << 62;
 	out->cost = cost;
 	out->cost_shift = shift;
@@ -135,23 +129,17 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 	w->climb = twice ? (climb << w->climb_shift) / twice : 0;
 }
 
-/* Does every CPU have its own state of this limit? With `per rule`, buckets are in an array that
- * all CPUs share, windows and logs are not. */
-static bool is_split_by_cpu(const struct rl_limit *limit, const struct compile_context *ctx)
-{
-	return ctx->share && !parts_are_account(limit) &&
-	       (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
-		limit->algorithm == RL_SLIDING_LOG);
-}
-
 /* The part of the limit that one CPU enforces; always enough for one packet. */
 static struct rl_limit limit_share(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	uint64_t bytes = (ctx->text->mtu + ETHERNET_MAX) * (limit->unit == RL_BITS ? 8ull : 1ull);
 	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
+	bool log = limit->algorithm == RL_SLIDING_WINDOW || limit->algorithm == RL_SLIDING_LOG;
 	struct rl_limit part = *limit;
 
-	if (!is_split_by_cpu(limit, ctx))
+	/* With `per rule`, buckets are in an array that all CPUs share, windows and logs are not.
+	 */
+	if (!ctx->share || parts_are_account(limit) || (limit->key == RL_KEY_RULE && !log))
 		return part;
 	if (limit->algorithm != RL_WARM_UP) /* of each CPU: a cold interval has to fit */
 		part.size = limit->size / ctx->cpus;
@@ -160,8 +148,7 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 		if (limit->algorithm == RL_LEAKY_BUCKET)
 			part.queue_ns = 0; /* too short for a packet at this part of the rate */
 	}
-	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
-	    limit->algorithm == RL_SLIDING_LOG) {
+	if (limit->algorithm == RL_FIXED_WINDOW || log) {
 		part.amount = limit->amount / ctx->cpus;
 		if (part.amount < least)
 			part.amount = least < limit->amount ? least : limit->amount;

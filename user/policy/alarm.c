@@ -117,13 +117,23 @@ size_t policy_alarms_diff(const struct policy *from, const struct policy *to, al
 	return count;
 }
 
-const char *policy_alarm_near(const struct policy *policy, const char *name)
+void alarm_missing_print(char *buf, size_t size, const struct policy *policy, const char *name,
+			 bool in_force)
 {
 	struct hint hint = {.word = name};
 
 	for (size_t i = 0; i < policy->alarm_count; i++)
 		hint_offer(&hint, policy->alarms[i].name);
-	return hint.best;
+	if (hint.best)
+		snprintf(buf, size, "unknown alarm \"%s\": did you mean %s?", name, hint.best);
+	else if (in_force)
+		snprintf(
+			buf, size,
+			"unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" first",
+			name, name);
+	else
+		snprintf(buf, size, "unknown alarm \"%s\": add a line \"alarm %s when ...\"", name,
+			 name);
 }
 
 size_t policy_alarms_missing(const struct policy *policy, const struct policy *known,
@@ -137,7 +147,8 @@ size_t policy_alarms_missing(const struct policy *policy, const struct policy *k
 
 		if (!name[0] || policy_alarm_find(known, name))
 			continue;
-		refuse(rule, name, arg);
+		if (refuse)
+			refuse(rule, name, arg);
 		count++;
 	}
 	return count;

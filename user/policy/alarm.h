@@ -38,11 +38,13 @@ typedef void (*alarm_diff_fn)(const struct policy_alarm *from, const struct poli
 size_t policy_alarms_diff(const struct policy *from, const struct policy *to, alarm_diff_fn tell,
 			  void *arg);
 
-/* The alarm whose name is most like this one, for messages; NULL: none is like it. */
-const char *policy_alarm_near(const struct policy *policy, const char *name);
+/* The error of a name that the policy, in force or not, has not: with the one that is most like it,
+ * or what to add. */
+void alarm_missing_print(char *buf, size_t size, const struct policy *policy, const char *name,
+			 bool in_force);
 
-/* Calls `refuse` for each rule that names an alarm that `known` has not. Returns how many there
- * are. */
+/* Calls `refuse`, unless it is NULL, for each rule that names an alarm that `known` has not.
+ * Returns how many there are. */
 typedef void (*alarm_refuse_fn)(const struct rule *rule, const char *name, void *arg);
 size_t policy_alarms_missing(const struct policy *policy, const struct policy *known,
 			     alarm_refuse_fn refuse, void *arg);

@@ -66,7 +66,7 @@ static int parse_word(struct parser *p, const char *word, const char *what)
 /* Behind the word `over` or `under`. */
 static int parse_phase(struct parser *p, struct phase *phase)
 {
-	int rc = parse_rate(p, &phase->rate);
+	int rc = parse_quantity(p, QUANTITY_RATE, &phase->rate);
 
 	if (!rc)
 		rc = rate_check(p, &phase->rate);

@@ -13,7 +13,7 @@
 static int clause_burst(struct parser *p)
 {
 	struct quantity q;
-	int rc = parse_amount(p, &q);
+	int rc = parse_quantity(p, QUANTITY_AMOUNT, &q);
 
 	return rc ? rc : size_set(p, &q);
 }
@@ -21,7 +21,7 @@ static int clause_burst(struct parser *p)
 static int clause_queue(struct parser *p)
 {
 	struct quantity q;
-	int rc = parse_amount_or_duration(p, &q);
+	int rc = parse_quantity(p, QUANTITY_QUEUE, &q);
 
 	return rc ? rc : size_set(p, &q);
 }
@@ -153,11 +153,11 @@ static int clause_fleet(struct parser *p)
 
 static int clause_for(struct parser *p)
 {
-	__u64 ns;
-	int rc = parse_life(p, &ns);
+	struct quantity q;
+	int rc = parse_quantity(p, QUANTITY_LIFE, &q);
 
 	if (!rc)
-		p->rule->for_ns = ns;
+		p->rule->for_ns = q.n;
 	return rc;
 }
 

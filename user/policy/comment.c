@@ -7,11 +7,6 @@
 
 _Static_assert(sizeof(struct rl_comment) > RL_COMMENT_MAX, "with its NUL");
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* The UTF-8 character (RFC 3629) at `text`. Returns its length, or 0 if the bytes are none. */
 static size_t character_read(const char *text, size_t left, uint32_t *out)
 {

@@ -41,35 +41,23 @@ void extra_forget(void)
 	interned = NULL;
 }
 
-static uint32_t ranges_of(bool stated, uint32_t count, const struct rl_port_range *list,
-			  struct rl_port_range span, struct rl_port_range *out)
+uint32_t rule_ports(const struct rule *rule, enum rl_match_flag flag,
+		    struct rl_port_range out[RL_PORT_RANGES_MAX])
 {
-	if (!stated)
+	const struct match *match = &rule->match;
+	const struct rl_extra *extra = rule->extra;
+	bool sport = flag == RL_MATCH_SPORT;
+	uint32_t count = !extra ? 0 : sport ? extra->sport_count : extra->dport_count;
+
+	if (!(match->flags & flag))
 		return 0;
-	if (!count) {
-		out[0] = span;
-		return 1;
-	}
-	memcpy(out, list, count * sizeof(*out));
-	return count;
-}
-
-uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
-{
-	const struct match *match = &rule->match;
-
-	return ranges_of(match->flags & RL_MATCH_SPORT, rule->extra ? rule->extra->sport_count : 0,
-			 rule->extra ? rule->extra->sport : NULL,
-			 (struct rl_port_range){match->sport_first, match->sport_last}, out);
-}
-
-uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
-{
-	const struct match *match = &rule->match;
-
-	return ranges_of(match->flags & RL_MATCH_DPORT, rule->extra ? rule->extra->dport_count : 0,
-			 rule->extra ? rule->extra->dport : NULL,
-			 (struct rl_port_range){match->dport_first, match->dport_last}, out);
+	if (count)
+		memcpy(out, sport ? extra->sport : extra->dport, count * sizeof(*out));
+	else if (sport)
+		out[0] = (struct rl_port_range){match->sport_first, match->sport_last};
+	else
+		out[0] = (struct rl_port_range){match->dport_first, match->dport_last};
+	return count ? count : 1;
 }
 
 const char *rule_while(const struct rule *rule, bool *off)

@@ -21,21 +21,6 @@
 #define SLOTS_PERIOD_MAX_NS (1ull << 59) /* times 16 slots, it fits 64 bits */
 #define RAMP_MAX_NS         NS_PER_DAY
 
-static int limit_rate_parse(struct parser *p)
-{
-	struct rl_limit *limit = &p->rule->limit;
-	struct quantity q;
-	int rc = parse_rate(p, &q);
-
-	if (rc)
-		return rc;
-	limit->amount = q.n;
-	limit->period_ns = q.period_ns;
-	limit->unit = q.unit;
-	p->rate_at = q.at;
-	return rate_check(p, &q);
-}
-
 static int bucket_finish(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
@@ -118,6 +103,7 @@ int parse_limit(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
 	int algorithm = word_find(p, algorithm_words, ARRAY_SIZE(algorithm_words));
+	struct quantity rate;
 	int rc;
 
 	limit->algorithm = algorithm < 0 ? RL_TOKEN_BUCKET : algorithm;
@@ -128,7 +114,15 @@ int parse_limit(struct parser *p)
 				"an algorithm or a rate: write token-bucket, leaky-bucket, "
 				"fixed-window, sliding-window, sliding-log or warm-up, or a rate "
 				"such as " RATE_EXAMPLES);
-	rc = connections_follow(p) ? parse_connections(p, algorithm) : limit_rate_parse(p);
+	if (connections_follow(p)) {
+		rc = parse_connections(p, algorithm);
+	} else {
+		rc = parse_quantity(p, QUANTITY_RATE, &rate) ?: rate_check(p, &rate);
+		limit->amount = rate.n;
+		limit->period_ns = rate.period_ns;
+		limit->unit = rate.unit;
+		p->rate_at = rate.at;
+	}
 	if (!rc)
 		rc = parse_clauses(p);
 	if (rc)
@@ -140,10 +134,5 @@ int parse_limit(struct parser *p)
 		return rc;
 	if (limit->unit == RL_CONNECTIONS)
 		return connections_check(p);
-	rc = limit_finish[limit->algorithm](p);
-	if (!rc)
-		rc = division_check(p);
-	if (!rc)
-		rc = ban_check(p);
-	return rc ? rc : over_check(p);
+	return limit_finish[limit->algorithm](p) ?: division_check(p) ?: ban_check(p) ?: over_check(p);
 }

@@ -99,11 +99,6 @@ static int parse_protocol(struct parser *p, enum rl_field field)
 	return 0;
 }
 
-static int parse_port_list(struct parser *p, enum rl_field field)
-{
-	return parse_ports(p, field == RL_FIELD_SPORT ? &p->sports : &p->dports);
-}
-
 /* Errors about the address point at the address, not at "src" or "dst". */
 static int parse_end(struct parser *p, enum rl_field field)
 {
@@ -124,7 +119,7 @@ static int parse_end(struct parser *p, enum rl_field field)
 
 /* By enum field_kind; NULL: there is no argument. */
 static int (*const parse_argument[FIELD_KINDS])(struct parser *p, enum rl_field field) = {
-	[FIELD_PROTOCOL] = parse_protocol, [FIELD_PORTS] = parse_port_list,
+	[FIELD_PROTOCOL] = parse_protocol, [FIELD_PORTS] = parse_ports,
 	[FIELD_ADDRESS] = parse_end,       [FIELD_RANGE] = parse_numbers,
 	[FIELD_DSCP] = parse_dscp,         [FIELD_ICMP] = parse_icmp_type,
 	[FIELD_FLAGS] = parse_flags,       [FIELD_PAYLOAD] = parse_payload,
@@ -330,13 +325,8 @@ int parse_matches(struct parser *p)
 		else
 			break;
 	}
-	if (!rc)
-		rc = protocol_check(p);
-	if (!rc)
-		rc = extra_settle(p);
-	if (!rc)
-		rc = established_check(p);
-	if (!rc)
-		rc = family_check(p);
-	return rc ? rc : side_check(p);
+	if (rc)
+		return rc;
+	return protocol_check(p) ?: extra_settle(p) ?: established_check(p) ?: family_check(p) ?:
+	       side_check(p);
 }

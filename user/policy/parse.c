@@ -282,21 +282,11 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 {
 	struct policy_error err = {.line = rule->line, .column = rule->while_column};
 	const struct reading *reading = arg;
-	const char *near = policy_alarm_near(reading_known(reading), name);
 
 	if (policy_alarm_find(&reading->damaged, name))
 		return;
-	if (near)
-		snprintf(err.text, sizeof(err.text), "unknown alarm \"%s\": did you mean %s?", name,
-			 near);
-	else if (reading->ctx->known)
-		snprintf(err.text, sizeof(err.text),
-			 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" "
-			 "first",
-			 name, name);
-	else
-		snprintf(err.text, sizeof(err.text),
-			 "unknown alarm \"%s\": add a line \"alarm %s when ...\"", name, name);
+	alarm_missing_print(err.text, sizeof(err.text), reading_known(reading), name,
+			    reading->ctx->known);
 	policy_errors_add(reading->errors, &err);
 }
 
@@ -376,19 +366,6 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 	return rc;
 }
 
-static void name_ignore(const struct rule *rule, const char *name, void *arg)
-{
-	(void)rule;
-	(void)name;
-	(void)arg;
-}
-
-static void set_ignore(const struct rule *rule, uint32_t column, const char *name, void *arg)
-{
-	(void)column;
-	name_ignore(rule, name, arg);
-}
-
 /* Removes rules that name what the policy does not define. */
 static void rules_keep_defined(struct policy *policy)
 {
@@ -397,8 +374,8 @@ static void rules_keep_defined(struct policy *policy)
 	policy_for_each (policy, rule) {
 		const struct policy one = {.rules = rule, .count = 1};
 
-		if (!policy_sets_missing(&one, policy, set_ignore, NULL) &&
-		    !policy_alarms_missing(&one, policy, name_ignore, NULL))
+		if (!policy_sets_missing(&one, policy, NULL, NULL) &&
+		    !policy_alarms_missing(&one, policy, NULL, NULL))
 			policy->rules[kept++] = *rule;
 	}
 	policy->count = kept;
@@ -416,7 +393,7 @@ int policy_parse_rest(const char *text, size_t size, const struct policy_context
 		const struct policy alarms = {.alarms = rest->alarms,
 					      .alarm_count = rest->alarm_count};
 
-		if (policy_sets_missing(&alarms, rest, set_ignore, NULL))
+		if (policy_sets_missing(&alarms, rest, NULL, NULL))
 			rest->count = rest->alarm_count = 0;
 		rules_keep_defined(rest);
 		/* For what is in their files. */

@@ -71,6 +71,11 @@ struct parser {
 
 /* ---- words.c: words, numbers and errors ---- */
 
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 /* Puts the cursor on the first word of a line. */
 void words_open(struct parser *p, const char *line, const char *end);
 
@@ -107,18 +112,23 @@ struct quantity {
 	struct span at;
 };
 
-int parse_rate(struct parser *p, struct quantity *out);
+enum quantity_kind {
+	QUANTITY_RATE,
+	QUANTITY_AMOUNT,
+	QUANTITY_QUEUE, /* an amount or a duration */
+	QUANTITY_LIFE,  /* of a rule */
+	QUANTITY_DURATION
+};
+
+int parse_quantity(struct parser *p, enum quantity_kind kind, struct quantity *out);
 /* Refuses a rate that no limit and no alarm may have. */
 int rate_check(struct parser *p, const struct quantity *rate);
-int parse_amount(struct parser *p, struct quantity *out);
-int parse_amount_or_duration(struct parser *p, struct quantity *out);
 int parse_duration(struct parser *p, __u64 *out_ns);
-int parse_life(struct parser *p, __u64 *out_ns); /* of a rule */
 
 /* ---- port.c ---- */
 
 /* Reads ports, ranges and names of services, with commas between them. */
-int parse_ports(struct parser *p, struct port_list *out);
+int parse_ports(struct parser *p, enum rl_field field);
 
 /* The first protocol that has a service of that name; NULL: none. */
 const char *service_protocol(const char *name);

@@ -276,9 +276,10 @@ void extra_forget(void);
 /* Do both rules match the same packets of their prefixes, as written? */
 bool same_match(const struct rule *a, const struct rule *b);
 
-/* The ranges of ports that the rule names, 1 to RL_PORT_RANGES_MAX; 0: it matches no ports. */
-uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
-uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
+/* The ranges of source or destination ports that the rule names, 1 to RL_PORT_RANGES_MAX; 0: it
+ * matches none. */
+uint32_t rule_ports(const struct rule *rule, enum rl_match_flag flag,
+		    struct rl_port_range out[RL_PORT_RANGES_MAX]);
 
 /* The alarm after the rule's `while`, "" if there is none; *off: the rule holds while it is off.
  */

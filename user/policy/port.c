@@ -132,8 +132,9 @@ static int item_parse(struct parser *p, struct span at, struct port_list *out)
 }
 
 /* PORTS = RANGE { "," RANGE }, RANGE = N | N-N | NAME */
-int parse_ports(struct parser *p, struct port_list *out)
+int parse_ports(struct parser *p, enum rl_field field)
 {
+	struct port_list *out = field == RL_FIELD_SPORT ? &p->sports : &p->dports;
 	size_t len = strlen(p->word), begin = 0;
 	int rc = 0;
 

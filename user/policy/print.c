@@ -156,8 +156,7 @@ static void put_argument(struct writer *w, const struct rule *rule, enum rl_fiel
 	case FIELD_FACT:
 		return;
 	case FIELD_PORTS:
-		count = number == RL_FIELD_SPORT ? rule_sports(rule, ports)
-						 : rule_dports(rule, ports);
+		count = rule_ports(rule, 1u << number, ports);
 		for (uint32_t i = 0; i < count; i++)
 			put_range(w, i ? "," : "", ports[i].first, ports[i].last);
 		return;

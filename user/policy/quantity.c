@@ -13,12 +13,6 @@
 #define RATE_PACKETS_PER_SECOND_MAX 100000000ull
 #define RATE_BITS_PER_SECOND_MAX    400000000000ull
 
-struct quantity_form {
-	int (*parse)(const char *word, struct quantity *out);
-	const char *what;
-	const char *range;
-};
-
 static int rate_quantity(const char *word, struct quantity *out)
 {
 	return rate_parse(word, &out->n, &out->period_ns, &out->unit);
@@ -48,36 +42,33 @@ static int queue_quantity(const char *word, struct quantity *out)
 	return rc == WORD_FORM ? duration_rc : rc;
 }
 
-static const struct quantity_form rate_form = {
-	rate_quantity,
-	"a rate: write for example " RATE_EXAMPLES,
-	"write an amount from 1 to 2^64-1, and a period from 1ns to 53375d",
-};
-static const struct quantity_form amount_form = {
-	amount_quantity,
-	"an amount: write for example 200, 64kibyte or 512kbit",
-	"write less than 2^64",
-};
-static const struct quantity_form queue_form = {
-	queue_quantity,
-	"an amount or a duration: write for example 200, 64kibyte or 20ms",
-	"write an amount less than 2^64, or a duration from 1ns to 53375d",
-};
-static const struct quantity_form life_form = {
-	duration_quantity,
-	"a duration: write for example 30s, 10m or 1h, or leave out \"for\" for a permanent rule",
-	"write a duration from 1ns to 53375d, or leave out \"for\" for a permanent rule",
-};
-static const struct quantity_form duration_form = {
-	duration_quantity,
-	"a duration: write for example 30s, 10m or 1h",
-	"write a duration from 1ns to 53375d",
+static const struct quantity_form {
+	int (*parse)(const char *word, struct quantity *out);
+	const char *what;
+	const char *range;
+} forms[] = {
+	[QUANTITY_RATE] = {rate_quantity, "a rate: write for example " RATE_EXAMPLES,
+			   "write an amount from 1 to 2^64-1, and a period from 1ns to 53375d"},
+	[QUANTITY_AMOUNT] = {amount_quantity,
+			     "an amount: write for example 200, 64kibyte or 512kbit",
+			     "write less than 2^64"},
+	[QUANTITY_QUEUE] = {queue_quantity,
+			    "an amount or a duration: write for example 200, 64kibyte or 20ms",
+			    "write an amount less than 2^64, or a duration from 1ns to 53375d"},
+	[QUANTITY_LIFE] =
+		{duration_quantity,
+		 "a duration: write for example 30s, 10m or 1h, or leave out \"for\" for a "
+		 "permanent rule",
+		 "write a duration from 1ns to 53375d, or leave out \"for\" for a permanent "
+		 "rule"},
+	[QUANTITY_DURATION] = {duration_quantity, "a duration: write for example 30s, 10m or 1h",
+			       "write a duration from 1ns to 53375d"},
 };
 
 /* "10kbps" and "10kpps", which other tools accept. */
-static int per_second_refuse(struct parser *p, const struct quantity_form *form)
+static int per_second_refuse(struct parser *p, enum quantity_kind kind)
 {
-	const char *per = form == &rate_form ? "/second" : "";
+	const char *per = kind == QUANTITY_RATE ? "/second" : "";
 	const char *bps = strcasestr(p->word, "bps");
 
 	if (bps)
@@ -104,18 +95,18 @@ static int zero_rate_refuse(struct parser *p)
 	return refuse(p, p->span, "lets nothing pass: write \"%s\"", text);
 }
 
-static int quantity_refuse(struct parser *p, const struct quantity_form *form, int rc)
+static int quantity_refuse(struct parser *p, enum quantity_kind kind, int rc)
 {
 	int digits = (int)strspn(p->word, "0123456789"), zeros = (int)strspn(p->word, "0");
 
-	if (rc != WORD_FORM && form == &rate_form && zeros && zeros == digits &&
+	if (rc != WORD_FORM && kind == QUANTITY_RATE && zeros && zeros == digits &&
 	    p->rule->action == RL_ACTION_LIMIT) /* "0/second" */
 		return zero_rate_refuse(p);
 	switch (rc) {
 	case WORD_PER_SECOND:
-		return per_second_refuse(p, form);
+		return per_second_refuse(p, kind);
 	case WORD_RANGE:
-		return refuse(p, p->span, "is out of range: %s", form->range);
+		return refuse(p, p->span, "is out of range: %s", forms[kind].range);
 	case WORD_NO_PERIOD:
 		return refuse(p, p->span, "has no period: write %s/second", p->word);
 	case WORD_AMBIGUOUS:
@@ -124,7 +115,7 @@ static int quantity_refuse(struct parser *p, const struct quantity_form *form, i
 			      "%.*smpackets",
 			      digits, p->word, digits, p->word);
 	}
-	return expected(p, form->what);
+	return expected(p, forms[kind].what);
 }
 
 /* Appends the next word, if it begins with a letter, to one that ends in a digit: a unit to its
@@ -146,7 +137,7 @@ static bool word_extend(const struct parser *p, struct span *span, char word[WOR
 
 /* Users of nft write "1024 kbytes/second", and a period may have two words as well: joins up to
  * three words into one if together they have the form, or if an error is about all of them. */
-static void forms_join(struct parser *p, const struct quantity_form *form)
+static void forms_join(struct parser *p, enum quantity_kind kind)
 {
 	struct span span = p->span;
 	char joined[WORD_MAX + 1];
@@ -154,10 +145,10 @@ static void forms_join(struct parser *p, const struct quantity_form *form)
 
 	memcpy(joined, p->word, sizeof(joined));
 	while (word_extend(p, &span, joined)) {
-		bool is_form = form->parse(joined, &ignored) != WORD_FORM;
+		bool is_form = forms[kind].parse(joined, &ignored) != WORD_FORM;
 
 		/* After a rate's number, "packets/2" is part of it, whatever follows. */
-		if (!is_form && (form != &rate_form || !strchr(joined + strlen(p->word), '/')))
+		if (!is_form && (kind != QUANTITY_RATE || !strchr(joined + strlen(p->word), '/')))
 			return;
 		p->span = span;
 		memcpy(p->word, joined, sizeof(joined));
@@ -166,23 +157,18 @@ static void forms_join(struct parser *p, const struct quantity_form *form)
 	}
 }
 
-static int parse_quantity(struct parser *p, const struct quantity_form *form, struct quantity *out)
+int parse_quantity(struct parser *p, enum quantity_kind kind, struct quantity *out)
 {
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	forms_join(p, form);
-	rc = form->parse(p->word, out);
+	forms_join(p, kind);
+	rc = forms[kind].parse(p->word, out);
 	if (rc)
-		return quantity_refuse(p, form, rc);
+		return quantity_refuse(p, kind, rc);
 	out->at = p->span;
 	word_next(p);
 	return 0;
-}
-
-int parse_rate(struct parser *p, struct quantity *out)
-{
-	return parse_quantity(p, &rate_form, out);
 }
 
 int rate_check(struct parser *p, const struct quantity *rate)
@@ -204,32 +190,12 @@ int rate_check(struct parser *p, const struct quantity *rate)
 	return 0;
 }
 
-int parse_amount(struct parser *p, struct quantity *out)
-{
-	return parse_quantity(p, &amount_form, out);
-}
-
-int parse_amount_or_duration(struct parser *p, struct quantity *out)
-{
-	return parse_quantity(p, &queue_form, out);
-}
-
-static int parse_time(struct parser *p, const struct quantity_form *form, __u64 *out_ns)
+int parse_duration(struct parser *p, __u64 *out_ns)
 {
 	struct quantity q;
-	int rc = parse_quantity(p, form, &q);
+	int rc = parse_quantity(p, QUANTITY_DURATION, &q);
 
 	if (!rc)
 		*out_ns = q.n;
 	return rc;
-}
-
-int parse_duration(struct parser *p, __u64 *out_ns)
-{
-	return parse_time(p, &duration_form, out_ns);
-}
-
-int parse_life(struct parser *p, __u64 *out_ns)
-{
-	return parse_time(p, &life_form, out_ns);
 }

@@ -113,7 +113,7 @@ int parse_keep(struct parser *p)
 	int rc = keep_beside(p);
 
 	if (!rc)
-		rc = parse_amount(p, &q);
+		rc = parse_quantity(p, QUANTITY_AMOUNT, &q);
 	if (!rc)
 		rc = size_convert(p, &q, &p->keep);
 	if (rc)

@@ -12,11 +12,6 @@
 #define WORD_SHOWN_MAX 40 /* bytes of a word that a message quotes */
 #define QUOTED_MAX     (WORD_SHOWN_MAX * 4 + 8)
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 struct span span_after(const struct parser *p, struct span span)
 {
 	struct span next = {.at = span.at + span.len};

@@ -48,20 +48,6 @@ static bool hides(struct lint *lint, const struct group *group, const struct rul
 	return way_ends_at(lint, &way, hidden, common);
 }
 
-/* The first rule of the group that hides the limit so, or NULL. */
-static const struct rule *hidden_by(struct lint *lint, const struct group *group, size_t outer,
-				    const struct rule *limit, enum hiding hiding)
-{
-	group_for_each (group, rule) {
-		if (!is_limit(rule) ||
-		    (hiding == HIDING_LOOSER && !limit_replaces(rule, limit, lint->ctx)))
-			continue;
-		if (hides(lint, group, rule, outer, limit, hiding))
-			return rule;
-	}
-	return NULL;
-}
-
 static void lines_add(struct lines *lines, uint32_t line)
 {
 	size_t at = lines->count;
@@ -83,20 +69,18 @@ struct hidden {
 static void hidden_find(struct lint *lint, const struct group *group, size_t outer,
 			const struct rule *limit, struct hidden found[HIDINGS])
 {
-	const struct rule *by = NULL;
-	enum hiding hiding;
-
 	if (!limits_packets(limit))
 		return;
-	for (hiding = 0; hiding < HIDINGS; hiding++) {
-		by = hidden_by(lint, group, outer, limit, hiding);
-		if (by)
-			break;
-	}
-	if (!by)
-		return;
-	found[hiding].by = found[hiding].by ? found[hiding].by : by;
-	lines_add(&found[hiding].lines, limit->line);
+	for (enum hiding hiding = 0; hiding < HIDINGS; hiding++)
+		group_for_each (group, rule) {
+			if (!is_limit(rule) ||
+			    (hiding == HIDING_LOOSER && !limit_replaces(rule, limit, lint->ctx)) ||
+			    !hides(lint, group, rule, outer, limit, hiding))
+				continue;
+			found[hiding].by = found[hiding].by ? found[hiding].by : rule;
+			lines_add(&found[hiding].lines, limit->line);
+			return;
+		}
 }
 
 static void lint_hidden(struct lint *lint, const struct group *group)

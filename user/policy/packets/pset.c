@@ -172,31 +172,26 @@ void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint
 
 /* ---- of a rule */
 
-static void ports_of(const struct rule *rule, bool sport, struct ranges *out)
-{
-	struct rl_port_range ports[RL_PORT_RANGES_MAX];
-	uint32_t count = sport ? rule_sports(rule, ports) : rule_dports(rule, ports);
-
-	for (uint32_t i = 0; i < count; i++)
-		range_add(out, ports[i].first, ports[i].last);
-}
-
 void rule_values(const struct rule *rule, enum rl_match_flag flag, struct ranges *out)
 {
 	enum dim dim = dim_of(flag);
+	struct rl_port_range ports[RL_PORT_RANGES_MAX];
 	struct rl_numbers numbers = {0, 0};
+	uint32_t port_count;
 
 	out->count = 0;
 	if (!(rule->match.flags & flag)) {
 		range_add(out, 0, dim_last(dim));
 		return;
 	}
+	port_count = dim == DIM_SPORT || dim == DIM_DPORT ? rule_ports(rule, flag, ports) : 0;
 	if (dim >= DIM_NUMBERS)
 		numbers = rule->extra->number[dim - DIM_NUMBERS];
 	if (dim == DIM_PROTO)
 		range_add(out, rule->match.proto, rule->match.proto);
-	else if (dim == DIM_SPORT || dim == DIM_DPORT)
-		ports_of(rule, dim == DIM_SPORT, out);
+	else if (port_count)
+		for (uint32_t i = 0; i < port_count; i++)
+			range_add(out, ports[i].first, ports[i].last);
 	else
 		range_add(out, numbers.first, numbers.last);
 	if (rule->match.negated & flag)

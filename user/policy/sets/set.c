@@ -135,7 +135,8 @@ static size_t rule_sets_missing(const struct rule *rule, const struct policy *kn
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!words[i].name || policy_set_find(known, words[i].name))
 			continue;
-		refuse(rule, words[i].column, words[i].name, arg);
+		if (refuse)
+			refuse(rule, words[i].column, words[i].name, arg);
 		count++;
 	}
 	return count;
@@ -156,12 +157,10 @@ size_t policy_sets_missing(const struct policy *policy, const struct policy *kno
 static bool rule_names(const struct rule *rule, const char *name)
 {
 	const struct rule_sets sets = rule_sets(rule);
-	const char *const words[] = {sets.prefix, sets.src, sets.dst, sets.keep};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (words[i] && !strcmp(words[i], name))
-			return true;
-	return false;
+	return (sets.prefix && !strcmp(sets.prefix, name)) ||
+	       (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name)) ||
+	       (sets.keep && !strcmp(sets.keep, name));
 }
 
 bool set_is_named(const struct policy *policy, const char *name)

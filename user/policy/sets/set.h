@@ -38,8 +38,8 @@ struct rule_sets {
 };
 struct rule_sets rule_sets(const struct rule *rule);
 
-/* Calls `refuse` for each word @NAME of a rule, or of what an alarm counts, at this column, whose
- * set `known` has not. Returns how many there are. */
+/* Calls `refuse`, unless it is NULL, for each word @NAME of a rule, or of what an alarm counts, at
+ * this column, whose set `known` has not. Returns how many there are. */
 typedef void (*set_refuse_fn)(const struct rule *rule, uint32_t column, const char *name,
 			      void *arg);
 size_t policy_sets_missing(const struct policy *policy, const struct policy *known,
