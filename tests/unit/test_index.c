@@ -14,7 +14,7 @@
 #include <netinet/in.h>
 
 #include "base/units.h"
-#include "compile/index.h"
+#include "compile/compiled.h"
 #include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"

@@ -2,14 +2,13 @@
 /* The index of a prefix with more rules than packets are asked one by one. Each table is made by
  * the axis that leaves the fewest rules to ask: rules that state nothing of it, or only what it is
  * not, are in all of its intervals. */
-#include "compile/index.h"
+#include "compile/build.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/build.h"
 #include "compile/meeting.h"
 #include "policy/packets/pset.h"
 

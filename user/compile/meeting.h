@@ -24,7 +24,7 @@ int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, str
 /* Compares uint32_t, for qsort(). */
 int numbers_compare(const void *a, const void *b);
 
-/* ---- region.c: the packets that a limit matches, with its payloads and alarms */
+/* ---- axes.c: the packets that a limit matches, with its payloads and alarms */
 
 /* That regions can be made of: one more limit than a packet may meet. */
 #define REGION_RULES (RL_GROUP_MAX + 1)

@@ -157,69 +157,39 @@ bool expires_later(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
-struct written {
-	struct member_slot slot;
-	uint64_t hash;
-	struct member_entry *entry;
-};
-
-/* The member as it is there already, with its present time. */
-static void entry_meet(struct member_page *page, const struct written *written, int place)
-{
-	struct member_slot held;
-
-	slot_read(&page->lines, page->ipv6, place, &held);
-	if (!expires_later(written->slot.expires, held.expires)) {
-		written->entry->became = MEMBER_PRESENT;
-		return;
-	}
-	written->entry->became = MEMBER_EXTENDED;
-	slot_write(page, place, &written->slot);
-}
-
-/* In a swap: its meaning for those who knew the former members. */
-static void entry_compare(const struct member_batch *batch, const struct member_page *page,
-			  const struct written *written)
-{
-	struct member_slot former = written->slot;
-	int place;
-
-	former.meta ^= RL_MEMBER_EPOCH;
-	written->entry->became = MEMBER_ADDED;
-	if (batch->former == batch->epoch)
-		return;
-	place = slot_find(&page->lines, page->ipv6, written->hash, &former);
-	if (place < 0)
-		return;
-	slot_read(&page->lines, page->ipv6, place, &former);
-	written->entry->became = expires_later(written->slot.expires, former.expires)
-					 ? MEMBER_EXTENDED
-					 : MEMBER_PRESENT;
-}
-
 /* False: the page has no room for it. */
 static bool entry_put(struct member_batch *batch, struct member_page *page,
 		      const struct member_place *at)
 {
 	struct rl_member_layout *layout = batch->table->layout;
 	struct member_entry *entry = &batch->entries[at->index];
-	struct written written = {.entry = entry, .hash = place_hash(at)};
-	int place;
+	bool swaps = batch->former != batch->epoch;
+	uint64_t hash = place_hash(at);
+	struct member_slot slot, held;
+	int there, former;
 
-	slot_of_member(&entry->member, batch->set, batch->epoch, entry->expires, &written.slot);
-	place = slot_find(&page->lines, page->ipv6, written.hash, &written.slot);
-	if (place >= 0) {
-		entry_meet(page, &written, place);
-	} else {
-		if (!page_put(page, written.hash, &written.slot))
-			return false;
-		entry_compare(batch, page, &written);
-		if (batch->former == batch->epoch)
-			page->members[batch->set]++;
+	slot_of_member(&entry->member, batch->set, batch->epoch, entry->expires, &slot);
+	there = former = slot_find(&page->lines, page->ipv6, hash, &slot);
+	if (there < 0 && !page_put(page, hash, &slot))
+		return false;
+	if (there < 0 && !swaps)
+		page->members[batch->set]++;
+	if (there < 0 && swaps) { /* its meaning for those who knew the former members */
+		held = slot;
+		held.meta ^= RL_MEMBER_EPOCH;
+		former = slot_find(&page->lines, page->ipv6, hash, &held);
 	}
-	if (entry->became != MEMBER_PRESENT || batch->former != batch->epoch) {
-		guide_add(layout, batch->table->seed, page->ipv6, &written.slot);
-		expiry_note(layout, written.slot.expires);
+	entry->became = MEMBER_ADDED;
+	if (former >= 0) {
+		slot_read(&page->lines, page->ipv6, former, &held);
+		entry->became = expires_later(slot.expires, held.expires) ? MEMBER_EXTENDED
+									  : MEMBER_PRESENT;
+	}
+	if (there >= 0 && entry->became == MEMBER_EXTENDED)
+		slot_write(page, there, &slot);
+	if (entry->became != MEMBER_PRESENT || swaps) {
+		guide_add(layout, batch->table->seed, page->ipv6, &slot);
+		expiry_note(layout, slot.expires);
 	}
 	return true;
 }

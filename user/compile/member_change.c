@@ -266,22 +266,6 @@ static void incoming_settle(struct member_batch *batch)
 	set->deleted += result->deleted;
 }
 
-/* Whether it has happened or not, the members of the other epoch go. */
-static int batch_swap(struct member_batch *batch)
-{
-	struct member_table *table = batch->table;
-	int ret;
-
-	stale_tell(table);
-	table->incoming = 1ull << batch->set;
-	ret = table_grow(table, batch->order.count) ?: batch_write(batch);
-	if (!ret)
-		incoming_settle(batch);
-	table->incoming = 0;
-	sweep_stale(table); /* if it fails, the next change of this kind does it */
-	return ret;
-}
-
 int member_table_swap(struct member_table *table, uint32_t set, struct member_entry *entries,
 		      size_t count, struct member_result *result)
 {
@@ -299,10 +283,19 @@ int member_table_swap(struct member_table *table, uint32_t set, struct member_en
 	if (ret)
 		return ret;
 	entries_unite(&batch, count);
-	if (batch.order.count[0] + batch.order.count[1] > table->sets[set].max)
+	if (batch.order.count[0] + batch.order.count[1] > table->sets[set].max) {
 		ret = -ENOSPC;
-	else
-		ret = batch_swap(&batch);
+	} else {
+		stale_tell(table);
+		table->incoming = 1ull << set;
+		ret = table_grow(table, batch.order.count) ?: batch_write(&batch);
+		if (!ret)
+			incoming_settle(&batch);
+		table->incoming = 0;
+		/* Whether it has happened or not, the members of the other epoch go; if that fails,
+		 * the next change of this kind does it. */
+		sweep_stale(table);
+	}
 	free(batch.order.places);
 	if (!ret)
 		*result = sum;

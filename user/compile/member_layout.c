@@ -349,31 +349,27 @@ static int family_sweep(struct member_table *table, bool ipv6, struct sweep *swe
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static void sweep_settle(struct member_table *table, const struct sweep *sweep)
-{
-	struct rl_member_layout *layout = table->layout;
-
-	guide_replace(layout, &sweep->guide);
-	for (int set = 0; set < RL_SETS_MAX; set++)
-		for (int ipv6 = 0; ipv6 < 2; ipv6++)
-			table->sets[set].members[ipv6] = sweep->members[set][ipv6];
-	layout->next_expiry = sweep->next_expiry;
-	layout->round_expiry = 0;
-	layout->swept = 0;
-	__atomic_store_n(&layout->stale, 0, __ATOMIC_SEQ_CST);
-}
-
 static int pages_sweep(struct member_table *table)
 {
+	struct rl_member_layout *layout = table->layout;
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
 	int ret = sweep ? 0 : -ENOMEM;
 
 	for (int ipv6 = 0; !ret && ipv6 < 2; ipv6++)
 		ret = family_sweep(table, ipv6, sweep);
-	if (!ret)
-		sweep_settle(table, sweep);
+	if (ret) {
+		free(sweep);
+		return ret;
+	}
+	guide_replace(layout, &sweep->guide);
+	for (int set = 0; set < RL_SETS_MAX; set++)
+		memcpy(table->sets[set].members, sweep->members[set], sizeof(sweep->members[set]));
+	layout->next_expiry = sweep->next_expiry;
+	layout->round_expiry = 0;
+	layout->swept = 0;
+	__atomic_store_n(&layout->stale, 0, __ATOMIC_SEQ_CST);
 	free(sweep);
-	return ret;
+	return 0;
 }
 
 /* Pages that merge first are not swept one by one. */

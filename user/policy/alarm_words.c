@@ -161,20 +161,15 @@ static int parse_phases(struct parser *p, struct phase phases[2])
 {
 	int rc = parse_word(p, "over",
 			    "a match or over: write over and a rate, for example over 100k/second "
-			    "for 2s");
+			    "for 2s") ?:
+		 parse_phase(p, &phases[0]) ?:
+		 parse_word(p, "until",
+			    "until: write when the alarm ends, for example until under 50k/second "
+			    "for 30s") ?:
+		 parse_word(p, "under",
+			    "under: write under and a rate, for example under 50k/second for 30s") ?:
+		 parse_phase(p, &phases[1]);
 
-	if (!rc)
-		rc = parse_phase(p, &phases[0]);
-	if (!rc)
-		rc = parse_word(p, "until",
-				"until: write when the alarm ends, for example until under "
-				"50k/second for 30s");
-	if (!rc)
-		rc = parse_word(p, "under",
-				"under: write under and a rate, for example under 50k/second for "
-				"30s");
-	if (!rc)
-		rc = parse_phase(p, &phases[1]);
 	if (!rc && p->span.len)
 		return refuse(p, p->span,
 			      "follows the end of an alarm: remove it, and write matches after "
@@ -211,11 +206,7 @@ int parse_alarm(struct parser *p, struct policy_alarm *out)
 	if (!rc && refuse_foreign(p, WORD_COUNTED))
 		return -EINVAL;
 	if (!rc)
-		rc = parse_phases(p, phases);
-	if (!rc)
-		rc = units_join(p, phases);
-	if (!rc)
-		rc = order_check(p, phases);
+		rc = parse_phases(p, phases) ?: units_join(p, phases) ?: order_check(p, phases);
 	for (int i = 0; !rc && i < 2; i++)
 		rc = tenth_check(p, &phases[i]);
 	if (rc)

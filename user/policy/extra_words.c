@@ -350,16 +350,13 @@ int extra_keep(struct parser *p)
 int extra_settle(struct parser *p)
 {
 	struct match *match = &p->rule->match;
-	int rc = protocols_check(p);
+	int rc = protocols_check(p) ?: icmp_settle(p);
 
-	if (!rc)
-		rc = icmp_settle(p);
+	if (rc)
+		return rc;
 	syn_normalize(p);
 	match_normalize(match);
-	if (!rc)
-		rc = ports_resolve(p, &p->sports);
-	if (!rc)
-		rc = ports_resolve(p, &p->dports);
+	rc = ports_resolve(p, &p->sports) ?: ports_resolve(p, &p->dports);
 	if (rc)
 		return rc;
 	list_settle(&p->sports, &match->sport_first, &match->sport_last, &p->extra.sport_count,

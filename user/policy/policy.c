@@ -28,11 +28,8 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 
 	if (!order && a->kind == PREFIX_SET)
 		return strcmp(a->set, b->set);
-	if (!order)
-		order = u64_compare(is_ipv6(a), is_ipv6(b));
-	if (!order)
-		order = memcmp(a->addr, b->addr, sizeof(a->addr));
-	return order ? order : u64_compare(a->len, b->len);
+	return order ?: u64_compare(is_ipv6(a), is_ipv6(b)) ?:
+	       memcmp(a->addr, b->addr, sizeof(a->addr)) ?: u64_compare(a->len, b->len);
 }
 
 bool same_prefix(const struct rule *a, const struct rule *b)
@@ -105,17 +102,13 @@ static uint32_t account_of(const struct rule *rule)
 
 int rule_compare(const struct rule *a, const struct rule *b)
 {
-	int order = prefix_compare(a, b);
+	int order = prefix_compare(a, b) ?: u64_compare(is_limit(a), is_limit(b)) ?:
+		    conditions_compare(a, b);
 
-	if (!order)
-		order = u64_compare(is_limit(a), is_limit(b));
-	if (!order)
-		order = conditions_compare(a, b);
-	if (!order && is_limit(a))
-		order = u64_compare(limit_identity(&a->limit), limit_identity(&b->limit));
-	if (!order && is_limit(a))
-		order = u64_compare(account_of(a), account_of(b));
-	return order;
+	if (order || !is_limit(a))
+		return order;
+	return u64_compare(limit_identity(&a->limit), limit_identity(&b->limit))
+		       ?: u64_compare(account_of(a), account_of(b));
 }
 
 enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx)

@@ -93,16 +93,6 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 
 /* ---- a limit by itself */
 
-/* Does its key have ports where its protocol has none? */
-static bool key_lacks_ports(const struct rule *rule)
-{
-	const struct protocol *known = protocol_by_number(rule->match.proto);
-
-	return is_limit(rule) && rule->limit.key != RL_KEY_FLOW &&
-	       key_parts(&rule->limit) & (RL_PART_SPORT | RL_PART_DPORT) &&
-	       match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports);
-}
-
 static void burst_look(struct lint *lint, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
@@ -399,28 +389,23 @@ static void unknown_look(struct lint *lint, const struct rule *limit)
 
 /* ---- fragments */
 
-/* Does it hold back fragments of what the limit is for? */
-static bool holds_fragments(const struct rule *rule, const struct rule *limit)
-{
-	const struct match *match = &rule->match;
-
-	if (rule->action == RL_ACTION_ALLOW || is_shadow(rule) ||
-	    !match_wants(match, RL_MATCH_FRAGMENT))
-		return false;
-	if (match_wants(match, RL_MATCH_PROTO) && !match_is_proto(&limit->match, match->proto))
-		return false;
-	return rule->kind == PREFIX_ANY || rule->kind == PREFIX_DEVICE || same_prefix(rule, limit);
-}
-
 /* Is it a limit of a payload, and no rule holds fragments back? */
 static bool is_hidden_in_fragments(const struct rule *limit, const struct policy *policy)
 {
 	if (!is_limit(limit) || is_shadow(limit) || !(limit->match.flags & RL_MATCH_PAYLOAD) ||
 	    limit->match.flags & RL_MATCH_FRAGMENT)
 		return false;
-	policy_for_each (policy, rule)
-		if (holds_fragments(rule, limit))
+	policy_for_each (policy, rule) {
+		const struct match *match = &rule->match;
+		bool proto = match_wants(match, RL_MATCH_PROTO);
+
+		if (rule->action == RL_ACTION_ALLOW || is_shadow(rule) ||
+		    !match_wants(match, RL_MATCH_FRAGMENT) ||
+		    (proto && !match_is_proto(&limit->match, match->proto)))
+			continue;
+		if (rule->kind <= PREFIX_ANY || same_prefix(rule, limit))
 			return false;
+	}
 	return true;
 }
 
@@ -428,7 +413,11 @@ static bool is_hidden_in_fragments(const struct rule *limit, const struct policy
 
 void lint_limit(struct lint *lint, const struct rule *rule)
 {
-	if (key_lacks_ports(rule))
+	const struct protocol *known = protocol_by_number(rule->match.proto);
+
+	if (is_limit(rule) && rule->limit.key != RL_KEY_FLOW &&
+	    key_parts(&rule->limit) & (RL_PART_SPORT | RL_PART_DPORT) &&
+	    match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports))
 		lint_warn(
 			lint, rule,
 			"counts by ports, which its protocol does not have, so they tell no packets "

@@ -146,23 +146,13 @@ static bool device_box_is_open(struct decide_search *search, const struct box *b
 	return false;
 }
 
-static bool box_decides(struct decide_search *search, const struct box *box, bool device)
-{
-	unsigned int steps = search->left < STEPS_RULE ? search->left : STEPS_RULE;
-	unsigned int given = steps;
-	bool open = device ? device_box_is_open(search, box, &steps)
-			   : is_open(search, box, search->before.count, 0, &steps);
-
-	search->left -= given - steps;
-	return open;
-}
-
 /* Does the rule decide? Appends its boxes to `kept`. */
 static bool rule_decides(struct decide_search *search, const struct rule *rule, size_t before,
 			 struct boxes *kept)
 {
 	bool device = rule->kind == PREFIX_DEVICE, decides = false, exact;
 	struct boxes boxes = {0};
+	unsigned int steps, given;
 
 	if (boxes_of_rule(search->asked, &search->opaques, rule, &boxes, &exact))
 		search->error = -ENOMEM;
@@ -171,7 +161,12 @@ static bool rule_decides(struct decide_search *search, const struct rule *rule, 
 		struct box *box = &boxes.box[i];
 
 		box->before = before;
-		decides = decides || box_decides(search, box, device);
+		if (!decides) {
+			steps = given = search->left < STEPS_RULE ? search->left : STEPS_RULE;
+			decides = device ? device_box_is_open(search, box, &steps)
+					 : is_open(search, box, search->before.count, 0, &steps);
+			search->left -= given - steps;
+		}
 		if (!device && rule->action == RL_ACTION_LIMIT)
 			search_add(search, &search->arrivals, box);
 		/* Else later rules decide on some, or when it expires. */
