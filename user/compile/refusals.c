@@ -131,23 +131,37 @@ static void class_choose(struct build *b)
 
 /* ---- of limits that every packet meets (bpf/limit/shared_refusal.h, pattern_refusal.h) */
 
+/* Does the limit hold for every packet, or for every one of a new source, and is what is over it
+ * dropped for sure? */
+static bool refuses_any(const struct rl_rule *rule)
+{
+	return !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
+	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
+}
+
 /* Where the device allows packets, its limits do not hold for them. */
 static void group_refuses(struct build *b, const struct rl_range *range)
 {
+	struct rl_policy_header *header = &b->out->header;
 	uint32_t count;
 	struct rl_rule *rule = range_rules(b, range, &count);
 
 	if (!rule || rule->action == RL_ACTION_ALLOW)
 		return;
-	for (struct rl_rule *end = rule + count; rule < end; rule++)
-		if (rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
-		    !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
-		    holds_but_for(rule, RL_MATCH_NEW_SOURCE)) {
+	for (struct rl_rule *end = rule + count; rule < end; rule++) {
+		if (!refuses_any(rule))
+			continue;
+		if (rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK) {
 			rule->flags |= rule->match.flags & RL_MATCH_NEW_SOURCE
 					       ? RL_RULE_REFUSES_NEW
 					       : RL_RULE_REFUSES_ALL;
 			strangers_note(b, rule);
-			b->out->header.uses |= RL_USE_REFUSES;
+			header->uses |= RL_USE_REFUSES;
+		}
+		if (rule->backend == RL_BACKEND_PARTS && rule->parts.step_ns &&
+		    rule->parts.classes && !(header->uses & RL_USE_PATTERNS)) {
+			header->uses |= RL_USE_PATTERNS;
+			header->patterns_of = b->base + (uint32_t)(rule - b->out->rules);
 		}
 	}
 }
