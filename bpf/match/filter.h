@@ -17,7 +17,7 @@ const volatile bool runs_filters = false; /* RL_USE_FILTERS */
 
 #if EXTENDED
 
-/* Room for the instructions: user/kernel/policy/filter_image.c puts them in the place of these. */
+/* Room for the instructions: user/kernel/policy/filters.c puts them in the place of these. */
 __hidden __noinline __u32 filters_run(void *ctx, struct rl_filter_view *view)
 {
 	__u32 found;

@@ -10,7 +10,7 @@
  * A manual alarm counts nothing and has no rule; those stand after the others. It is one whose
  * first rate is never reached, and whose second is never reached either: it goes off after the one
  * tenth of phase[1], which is as long as `rlctl alarm on NAME for DURATION` says. The command
- * writes its state while packets read it: user/kernel/state/alarm_pull.c.
+ * writes its state while packets read it: user/kernel/state/alarms.c.
  */
 #pragma once
 

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "harness.h"
-#include "kernel/state/alarm_pull.h"
 #include "kernel/state/alarms.h"
 #include "kernel/watch/watch.h"
+#include "harness.h"
 #include "rows.h"
 
 #define TENTH (100 * NS_PER_MS)

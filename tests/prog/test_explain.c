@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "harness.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_known.h"
 #include "policy/packets/explain.h"
+#include "harness.h"
 
 #define RUNS    90
 #define PACKETS 60

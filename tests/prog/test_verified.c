@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "kernel/attach/features.h"
 #include "harness.h"
-#include "kernel/attach/conntrack.h"
 #include "rlctl.skel.h"
 #include "sent.skel.h"
 

@@ -61,7 +61,7 @@ done
 # README, doctor and the guests of tests/vm.
 test_oldest() {
 	local oldest
-	oldest=$(sed -n 's/^#define KERNEL_OLDEST *"\(.*\)".*/\1/p' "$TOP/user/kernel/attach/unsupported.h") &&
+	oldest=$(sed -n 's/^#define KERNEL_OLDEST *"\(.*\)".*/\1/p' "$TOP/user/kernel/failures.h") &&
 		is "$(sed -n 's/^kernel \([0-9.]*\) .*/\1/p' "$TOP/tests/vm/matrix" | sort -V | head -n 1)" "$oldest" &&
 		grep -qF "| kernels | Linux $oldest or newer;" "$TOP/README.md"
 }

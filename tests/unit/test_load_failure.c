@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "kernel/attach/object.h"
-#include "kernel/attach/unsupported.h"
+#include "kernel/failures.h"
 #include "rlctl.skel.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

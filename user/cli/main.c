@@ -9,7 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/events/journal.h"
 #include "kernel/device/netns.h"
-#include "kernel/maps/log.h"
+#include "kernel/failures.h"
 
 /* If a standard stream is closed, the next file opened would take its number and be written to. */
 static void streams_secure(void)

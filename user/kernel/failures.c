@@ -4,13 +4,17 @@
 #include "kernel/failures.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
 
 #include "base/message.h"
 #include "kernel/attach/features.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
 #include "kernel/instance/selection.h"
@@ -184,4 +188,307 @@ int report_tc_error(const char *device, int error)
 		fail("%s: attaching failed: %s", device, strerror(-error));
 	}
 	return error;
+}
+
+/* ---- the features that kernels may lack, with versions and alternatives */
+
+#define INGRESS "--hook ingress does not need it"
+#define OTHER   "--hook xdp does not need it"
+#define UNPACED "--hook ingress and --hook xdp do not need it"
+#define TABLE   "--table hot does not need it"
+
+/* X(kind, libbpf's name, since, alternative to a newer kernel) */
+#define FEATURES(X)                                      \
+	X("map type", "array", "3.19", NULL)             \
+	X("map type", "hash", "3.19", NULL)              \
+	X("map type", "percpu_array", "4.6", NULL)       \
+	X("map type", "lru_hash", "4.10", NULL)          \
+	X("map type", "lru_percpu_hash", "4.10", TABLE)  \
+	X("map type", "lpm_trie", "4.11", NULL)          \
+	X("map type", "array_of_maps", "4.12", NULL)     \
+	X("map type", "ringbuf", "5.8", NULL)            \
+	X("map type", "prog_array", "4.2", NULL)         \
+	X("program type", "xdp", "4.8", INGRESS)         \
+	X("program type", "sched_cls", "4.1", OTHER)     \
+	X("program type", "syscall", "5.14", NULL)       \
+	X("helper", "map_lookup_elem", "3.19", NULL)     \
+	X("helper", "map_update_elem", "3.19", NULL)     \
+	X("helper", "map_delete_elem", "3.19", NULL)     \
+	X("helper", "ktime_get_ns", "4.1", NULL)         \
+	X("helper", "get_prandom_u32", "4.1", NULL)      \
+	X("helper", "skb_load_bytes", "4.5", OTHER)      \
+	X("helper", "skb_pull_data", "4.9", OTHER)       \
+	X("helper", "jiffies64", "5.6", NULL)            \
+	X("helper", "ringbuf_output", "5.8", NULL)       \
+	X("helper", "ringbuf_reserve", "5.8", NULL)      \
+	X("helper", "ringbuf_submit", "5.8", NULL)       \
+	X("helper", "xdp_get_buff_len", "5.18", INGRESS) \
+	X("helper", "xdp_load_bytes", "5.18", INGRESS)   \
+	X("helper", "skb_set_tstamp", "5.18", UNPACED)   \
+	X("helper", "sk_lookup_udp", "4.20", NULL)       \
+	X("helper", "sk_release", "4.20", NULL)          \
+	X("helper", "skc_lookup_tcp", "5.2", NULL)       \
+	X("helper", "tcp_gen_syncookie", "5.3", NULL)    \
+	X("helper", "tcp_check_syncookie", "5.2", NULL)
+
+static const struct feature {
+	struct kernel_feature feature;
+	const char *since, *instead;
+} features[] = {
+#define FEATURE_ROW(kind, name, since, instead) {{kind, name}, since, instead},
+	FEATURES(FEATURE_ROW)
+#undef FEATURE_ROW
+};
+
+_Static_assert(sizeof(features) / sizeof(features[0]) <= MISSING_MAX,
+	       "a kernel may lack all features: the message names each");
+
+static const struct feature *feature_find(const struct kernel_feature *missing)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+		if (!strcmp(features[i].feature.kind, missing->kind) &&
+		    !strcmp(features[i].feature.name, missing->name))
+			return &features[i];
+	return NULL;
+}
+
+const char *feature_since(const struct kernel_feature *missing)
+{
+	const struct feature *feature = feature_find(missing);
+
+	return feature ? feature->since : NULL;
+}
+
+bool release_is_before(const char *release, const char *version)
+{
+	unsigned int major = 0, minor = 0, wanted_major = 0, wanted_minor = 0;
+
+	sscanf(release, "%u.%u", &major, &minor);
+	sscanf(version, "%u.%u", &wanted_major, &wanted_minor);
+	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
+}
+
+/* The version of Enterprise Linux in a release such as "5.14.0-570.12.1.el9_6.x86_64", or 0. */
+static unsigned int el_version(const char *release)
+{
+	const char *el = strstr(release, ".el");
+	unsigned int version = 0;
+
+	if (el)
+		sscanf(el, ".el%u", &version);
+	return version;
+}
+
+static bool release_is_old(const char *release)
+{
+	unsigned int el = el_version(release);
+
+	return el ? el < KERNEL_OLDEST_EL : release_is_before(release, KERNEL_OLDEST);
+}
+
+const char *kernel_remedy(const char *release)
+{
+	return el_version(release) >= KERNEL_OLDEST_EL
+		       ? "use the distribution's newest kernel (`dnf upgrade kernel`)"
+		       : "use a distribution's kernel, Linux " KERNEL_OLDEST " or later";
+}
+
+/* The words of policies for the parts of the program that only some need. */
+static const struct part {
+	uint64_t use;
+	const char *word;
+} parts[] = {
+	{RL_USE_PROOF, "established"},
+	{RL_USE_CHALLENGE, "over challenge"},
+	{RL_USE_TRUNCATE, "over truncate"},
+	{RL_USE_EXTRAS, "matches such as length"},
+	{RL_USE_PAYLOAD, "payload"},
+	{RL_USE_KEY_PARTS, "keys by parts"},
+	{RL_USE_INDEX, "more than 8 rules for a prefix"},
+	{RL_USE_FILTERS, "filter"},
+	{RL_USE_VLANS, "VLANs"},
+};
+
+/* ---- building the line */
+
+struct line {
+	char *text;
+	size_t used;
+};
+
+static void line_add(struct line *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void line_add(struct line *line, const char *format, ...)
+{
+	size_t left = LOAD_FAILURE_MAX - line->used;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(line->text + line->used, left, format, args);
+	va_end(args);
+	if (len > 0)
+		line->used += (size_t)len < left ? (size_t)len : left - 1;
+}
+
+/* The words of the policy that may be to blame. */
+static void parts_add(struct line *line, const struct load_failure *failure)
+{
+	const char *between = "the policy uses ";
+
+	if (failure->filter)
+		return line_add(line, "the policy uses `filter \"%s\"`, but ", failure->filter);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!(failure->uses & parts[i].use))
+			continue;
+		line_add(line, "%s`%s`", between, parts[i].word);
+		between = " and ";
+	}
+	if (failure->uses)
+		line_add(line, ", but ");
+}
+
+static const char *without_parts(const struct load_failure *failure)
+{
+	return failure->uses ? "do without it, or " : "";
+}
+
+/* The hook or table that needs none of the missing features, if one does. */
+static const char *instead_of(const struct load_failure *failure)
+{
+	const char *instead = NULL;
+
+	for (size_t i = 0; i < failure->count; i++) {
+		const struct feature *feature = feature_find(&failure->missing[i]);
+
+		if (!feature || !feature->instead || (i && instead != feature->instead))
+			return NULL;
+		instead = feature->instead;
+	}
+	return instead;
+}
+
+static void missing_list_add(struct line *line, const struct load_failure *failure)
+{
+	const char *instead = instead_of(failure);
+
+	line_add(line, "Linux %s has ", failure->release);
+	for (size_t i = 0; i < failure->count; i++) {
+		const struct kernel_feature *missing = &failure->missing[i];
+		const char *since = feature_since(missing);
+
+		line_add(line, "%s", i ? ", " : "");
+		line_add(line, "no %s %s", missing->kind, missing->name);
+		if (since && release_is_before(failure->release, since))
+			line_add(line, " (since Linux %s)", since);
+		else if (since)
+			line_add(line, " (since Linux %s, but this kernel is built without it)",
+				 since);
+	}
+	line_add(line, ": %s%s%s%s", instead ? instead : "", instead ? ", or " : "",
+		 without_parts(failure), kernel_remedy(failure->release));
+}
+
+static void program_add(struct line *line, const struct load_failure *failure)
+{
+	if (failure->error == -E2BIG || failure->error == -ENOSPC)
+		line_add(line, "the Linux %s verifier rejected the program as too complex",
+			 failure->release);
+	else
+		line_add(line, "the Linux %s verifier rejected the program (%s)", failure->release,
+			 strerror(-failure->error));
+	if (release_is_old(failure->release))
+		line_add(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
+	else if (failure->filter)
+		line_add(line, ": split it into several rules or write it shorter, and please "
+			       "report this with the output of -v");
+	else if (failure->filter_longest && *failure->filter_longest)
+		line_add(line,
+			 ": it takes each filter alone: use fewer or shorter ones, first of all "
+			 "instead of \"%s\", and please report this with the output of -v",
+			 failure->filter_longest);
+	else if (failure->uses)
+		line_add(line, ": do without it, and please report this with the output of -v");
+	else if (failure->hook == RL_HOOK_XDP)
+		line_add(line,
+			 ": try --hook ingress, and please report this with the output of -v");
+	else
+		line_add(line, ": please report this with the output of -v");
+}
+
+static void maps_add(struct line *line, const struct load_failure *failure)
+{
+	line_add(line, "creating its maps failed: %s", strerror(-failure->error));
+	if (failure->error == -ENOMEM || failure->error == -E2BIG)
+		line_add(line, ": use smaller --sources or --prefixes");
+	else
+		line_add(line, " (-v shows the kernel's log)");
+}
+
+/* With EACCES the verifier rejects programs, too. */
+static bool is_forbidden(const struct load_failure *failure)
+{
+	return failure->error == -EPERM ||
+	       (failure->error == -EACCES && failure->stage == LOAD_STAGE_MAPS);
+}
+
+static void forbidden_add(struct line *line, const struct load_failure *failure)
+{
+	line_add(line, "the kernel denies BPF here (%s): run as root", strerror(-failure->error));
+	if (release_is_before(failure->release, "5.11"))
+		line_add(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
+}
+
+/* The kernel lacks something, or its verifier refused the program. */
+static void refused_add(struct line *line, const struct load_failure *failure)
+{
+	if (failure->stage == LOAD_STAGE_PROGRAM)
+		parts_add(line, failure);
+	if (failure->count)
+		missing_list_add(line, failure);
+	else if (failure->stage == LOAD_STAGE_PROGRAM)
+		program_add(line, failure);
+	else
+		maps_add(line, failure);
+}
+
+void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX])
+{
+	struct line line = {.text = out};
+
+	*out = '\0';
+	if (is_forbidden(failure))
+		forbidden_add(&line, failure);
+	else if (failure->error == -ENOSYS)
+		line_add(&line,
+			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
+			 "kernel",
+			 failure->release);
+	else
+		refused_add(&line, failure);
+}
+
+/* ---- the messages of libbpf and libxdp */
+
+static enum message_kind kind_of(int level)
+{
+	return level < LIBBPF_DEBUG ? MESSAGE_LIBRARY : MESSAGE_LIBRARY_DEBUG;
+}
+
+static int libbpf_log(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return message_send(kind_of((int)level), format, args);
+}
+
+static int libxdp_log(enum libxdp_print_level level, const char *format, va_list args)
+{
+	return message_send(kind_of((int)level), format, args);
+}
+
+void log_setup(void)
+{
+	_Static_assert((int)LIBBPF_DEBUG == (int)LIBXDP_DEBUG, "the levels are the same");
+	libbpf_set_print(libbpf_log);
+	libxdp_set_print(libxdp_log);
 }

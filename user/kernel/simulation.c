@@ -23,17 +23,12 @@
 #include "base/units.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
-#include "kernel/instance/instance.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/sets/set_load.h"
 #include "kernel/simulation_states.h"
-#include "kernel/state/alarm_pull.h"
-#include "kernel/state/alarms.h"
-#include "kernel/state/stats.h"
-#include "policy/policy.h"
 #include "rlctl.skel.h"
 
 #define MTU           1500u

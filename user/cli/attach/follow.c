@@ -11,7 +11,7 @@
 #include "base/signals.h"
 #include "cli/attach/devices.h"
 #include "kernel/device/device.h"
-#include "kernel/device/links.h"
+#include "kernel/device/netlink.h"
 #include "kernel/instance/find.h"
 #include "kernel/instance/gc.h"
 #include "kernel/instance/selection.h"

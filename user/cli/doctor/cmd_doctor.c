@@ -11,10 +11,10 @@
 #include "cli/output/output.h"
 #include "cli/terminal.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/attached.h"
+#include "kernel/failures.h"
+#include "kernel/instance/find.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
-#include "kernel/failures.h"
 #include "kernel/state/stats.h"
 
 struct check_row {

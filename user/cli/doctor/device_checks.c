@@ -13,8 +13,8 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/attach/xdp.h"
 #include "kernel/device/device.h"
-#include "kernel/device/uplinks.h"
-#include "kernel/instance/attached.h"
+#include "kernel/instance/find.h"
+#include "kernel/proof/asked_table.h"
 
 /* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
 #define MTU_IN_ONE_PIECE 3498u

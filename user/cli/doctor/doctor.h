@@ -8,7 +8,7 @@
 #include "cli/guard/surroundings.h"
 #include "kernel/attach/features.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/attached.h"
+#include "kernel/instance/find.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/stats.h"
 

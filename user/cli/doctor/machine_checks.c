@@ -14,7 +14,7 @@
 #include "cli/doctor/doctor.h"
 #include "kernel/attach/features.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/attach/unsupported.h"
+#include "kernel/failures.h"
 #include "kernel/instance/bpffs.h"
 #include "kernel/instance/gc.h"
 #include "kernel/instance/pins.h"

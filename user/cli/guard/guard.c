@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/output/output.h"
 #include "cli/terminal.h"
-#include "kernel/device/device_carries.h"
+#include "kernel/device/device_stack.h"
 #include "policy/sets/set.h"
 
 /* The effect of the change on the session that it affects most. */

@@ -6,7 +6,7 @@
 
 #include "base/message.h"
 #include "compile/compiled.h"
-#include "kernel/attach/conntrack.h"
+#include "kernel/attach/features.h"
 #include "kernel/device/device.h"
 
 int net_setting(const char *name)

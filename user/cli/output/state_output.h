@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "cli/output/output.h"
-#include "kernel/state/source_entry.h"
+#include "kernel/state/source_search.h"
 #include "policy/policy.h"
 
 #define KEY_TEXT_MAX (3 * PREFIX_TEXT_MAX)

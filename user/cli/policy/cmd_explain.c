@@ -14,12 +14,11 @@
 #include "compile/numbers.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/alarm_live.h"
+#include "kernel/state/alarms.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_known.h"
+#include "policy/names.h"
 #include "policy/packets/explain.h"
 #include "policy/packets/level.h"
-#include "policy/names.h"
 
 #define LENGTH_DEFAULT 64
 #define TEXT_MAX       320

@@ -9,11 +9,12 @@
 #include "cli/policy/cmd_rule.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/alarm_live.h"
+#include "kernel/state/alarms.h"
+#include "policy/lint/proof.h"
 #include "policy/packets/decide.h"
 #include "policy/packets/level.h"
 #include "policy/packets/probe.h"
-#include "policy/lint/proof.h"
+#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 #define REACHED_MAX 128

@@ -7,7 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/output/alarms_output.h"
 #include "cli/output/stats_output.h"
-#include "kernel/state/alarm_pull.h"
+#include "kernel/instance/open.h"
 #include "kernel/state/alarms.h"
 
 #define ON_MIN_NS (100 * NS_PER_MS) /* many ticks: each CPU looks once in one */

@@ -11,9 +11,8 @@
 #include "cli/output/shares_output.h"
 #include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
-#include "kernel/state/source_known.h"
-#include "policy/names.h"
 #include "policy/lint/proof.h"
+#include "policy/names.h"
 
 #define SECONDS_MAX 60u
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/output/output.h"
-#include "kernel/policy/rule_counters.h"
+#include "kernel/maps/slot_maps.h"
 
 static int count_compare(const void *a, const void *b)
 {

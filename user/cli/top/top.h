@@ -16,7 +16,7 @@
 #include "cli/top/rules.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/alarms.h"
-#include "kernel/state/source_entry.h"
+#include "kernel/state/source_search.h"
 #include "kernel/watch/watch.h"
 #include "policy/policy.h"
 #include "watch/traffic/rule_book.h"

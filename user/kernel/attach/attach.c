@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,29 +17,25 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "kernel/attach/conntrack.h"
+#include "kernel/attach/features.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/program.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/tc.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/attach/xdp.h"
 #include "kernel/device/cpus.h"
 #include "kernel/device/device.h"
+#include "kernel/failures.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/find.h"
 #include "kernel/instance/gc.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/policy_write.h"
-#include "kernel/failures.h"
-#include "policy/policy.h"
 #include "probe.skel.h"
 #include "rlctl.skel.h"
 

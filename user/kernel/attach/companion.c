@@ -19,12 +19,10 @@
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/tc.h"
 #include "kernel/attach/tcx.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/instance.h"
+#include "kernel/failures.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "kernel/failures.h"
 #include "sent.skel.h"
 
 static int companion_note(const struct instance *instance, struct rl_instance *info,

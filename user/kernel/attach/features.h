@@ -31,3 +31,21 @@ struct cpu_facts {
 	uint64_t bytes;
 };
 int cpus_read(struct cpu_facts *out);
+
+/* Can the kernel's connection tracking tell what is established (attach --state conntrack), and
+ * does it track anything? In the network namespace of this process.
+ */
+
+enum conntrack {
+	CONNTRACK_NOT_LOADED,
+	CONNTRACK_NO_FUNCTIONS, /* for programs: the kernel is too old, or without type information
+				 */
+	CONNTRACK_EMPTY,        /* it has no connection: perhaps no rule asks it to track any */
+	CONNTRACK_TRACKS,
+};
+
+/* Silent. */
+enum conntrack conntrack_read(void);
+
+/* Fails where the instance's program is to ask it, and cannot. */
+int conntrack_check(const char *device, const struct rl_instance *info);

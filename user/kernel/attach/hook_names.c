@@ -3,8 +3,6 @@
 
 #include "kernel/attach/hook_names.h"
 
-#include <stddef.h>
-
 const char *hook_name(enum rl_hook hook)
 {
 	static const char *const names[] = {"xdp", "ingress", "egress"};

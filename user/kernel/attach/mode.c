@@ -10,9 +10,7 @@
 #include "base/message.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/instance.h"
 #include "kernel/failures.h"
-#include "policy/policy.h"
 
 int device_link_ask(const char *device, struct device_facts *out)
 {

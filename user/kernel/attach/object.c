@@ -5,10 +5,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "algorithm/key_parts.h"
@@ -16,13 +14,12 @@
 #include "base/message.h"
 #include "compile/compiled.h"
 #include "kernel/attach/object_bytes.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/filters.h"
-#include "kernel/policy/rule_counters.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/asked_table.h"
 #include "kernel/proof/connections.h"

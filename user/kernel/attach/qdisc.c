@@ -17,12 +17,8 @@
 #include "base/message.h"
 #include "compile/compile.h"
 #include "compile/numbers.h"
-#include "kernel/attach/tc_filter.h"
 #include "kernel/device/device.h"
-#include "kernel/device/netlink.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
-#include "policy/policy.h"
 
 #define FQ_HANDLE     0x726c0000u /* identifies our fq */
 #define FQ_PACKETS    131072u     /* the leaky bucket limits the queue, not fq */
@@ -342,4 +338,35 @@ int qdiscs_restore(const char *root, const char *device, const struct rl_instanc
 	if (!ret && info->made_clsact)
 		ret = clsact_take_away(root, device, info);
 	return ret;
+}
+
+/* ---- the filters of a tc hook */
+
+int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
+{
+	union netlink_request request;
+	struct tcmsg *tc = netlink_start(&request, RTM_GETTFILTER, NLM_F_DUMP, sizeof(*tc));
+	int ret, tries = NETLINK_TRIES;
+
+	tc->tcm_ifindex = ifindex;
+	tc->tcm_parent =
+		TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
+	do
+		ret = netlink_ask(NETLINK_ROUTE, &request, each, arg);
+	while (ret == -EINTR && --tries);
+	return ret;
+}
+
+static int filter_note(const struct nlmsghdr *message, void *arg)
+{
+	*(bool *)arg |= message->nlmsg_type == RTM_NEWTFILTER;
+	return MNL_CB_OK;
+}
+
+int tc_filters_on(int ifindex, enum rl_hook hook)
+{
+	bool any = false;
+	int ret = tc_filters_read(ifindex, hook, filter_note, &any);
+
+	return ret ? ret : any;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/device/netlink.h"
 #include "kernel/instance/instance.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
@@ -39,3 +40,12 @@ int clsact_undo(const char *root, const char *device, struct rl_instance *info, 
 /* Removes the qdiscs that the instance created and no other program uses, unless the name now
  * belongs to another device. An error means that a retry may help. */
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
+
+/* ---- the filters of a tc hook */
+
+/* Calls `each` for every filter. Restarts if the filters change meanwhile, so calling it twice for
+ * one filter must be harmless. */
+int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg);
+
+/* 1 if there are filters, ours or others, else 0. Silent. */
+int tc_filters_on(int ifindex, enum rl_hook hook);

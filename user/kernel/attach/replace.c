@@ -5,7 +5,6 @@
 #include "kernel/attach/attach.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,22 +15,20 @@
 #include "kernel/attach/companion.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program_swap.h"
+#include "kernel/attach/program_fit.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/device/cpus.h"
+#include "kernel/failures.h"
 #include "kernel/instance/find.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"
-#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/peers.h"
-#include "kernel/failures.h"
 #include "kernel/state/bans.h"
 #include "policy/policy.h"
 #include "rlctl.skel.h"

@@ -18,17 +18,13 @@
 #include "base/message.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program.h"
 #include "kernel/attach/qdisc.h"
-#include "kernel/attach/tc_filter.h"
 #include "kernel/attach/tcx.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/device/device.h"
 #include "kernel/device/netlink.h"
-#include "kernel/instance/instance.h"
+#include "kernel/failures.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
-#include "kernel/failures.h"
 #include "rlctl.skel.h"
 
 /* Priorities before those that tc chooses; if one is taken, the nearest free one before it. The

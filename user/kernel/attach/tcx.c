@@ -14,7 +14,6 @@
 #include <bpf/bpf.h>
 
 #include "kernel/attach/hook_names.h"
-#include "kernel/attach/program.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 

@@ -5,7 +5,6 @@
 #include "kernel/attach/trial.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,14 +16,11 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "kernel/attach/attach.h"
-#include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
-#include "policy/policy.h"
 
 /* A process that holds the lock for longer does not move. The writers that it would exclude are
  * refused during a trial, but for changes of members, of which one may be lost. */

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/units.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 
 #define OVERDUE_NS (10 * NS_PER_SECOND) /* it takes to undo a trial at most */

@@ -13,16 +13,12 @@
 #include <xdp/libxdp.h>
 
 #include "base/message.h"
-#include "kernel/attach/mode.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program.h"
-#include "kernel/attach/stale_dispatchers.h"
-#include "kernel/attach/unsupported.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/instance.h"
+#include "kernel/failures.h"
+#include "kernel/instance/liveness.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
-#include "kernel/failures.h"
 #include "rlctl.skel.h"
 
 #define DISPATCHER     "xdp_dispatcher" /* name of libxdp's dispatcher */

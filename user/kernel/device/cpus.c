@@ -14,7 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/units.h"
-#include "kernel/policy/rule_counters.h"
+#include "kernel/maps/slot_maps.h"
 
 /* Not sysconf(): some C libraries count only the CPUs that this process may run on. */
 #define ONLINE_PATH "/sys/devices/system/cpu/online"

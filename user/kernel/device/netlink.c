@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sends each request on a socket of its own. */
+
 #include "kernel/device/netlink.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define ANSWER_BYTES 32768 /* the kernel never sends more at once */
 
@@ -109,4 +113,30 @@ int netlink_family_find(const char *name, uint16_t *out)
 	mnl_attr_put_strz(&request.head, CTRL_ATTR_FAMILY_NAME, name);
 	ret = netlink_ask(NETLINK_GENERIC, &request, family_take, out);
 	return ret || *out ? ret : -ENOENT;
+}
+
+/* ---- notifications of rtnetlink, of which only that one came is used */
+
+int links_watch_open(void)
+{
+	struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&to, sizeof(to))) {
+		int error = errno;
+
+		close(fd);
+		return -error;
+	}
+	return fd;
+}
+
+void links_watch_drain(int fd)
+{
+	char part; /* of a message; the rest is dropped */
+
+	while (recv(fd, &part, sizeof(part), MSG_TRUNC) > 0 || errno == ENOBUFS)
+		;
 }

@@ -35,3 +35,12 @@ const struct nlattr *netlink_attribute_in(const struct nlattr *outer, uint16_t t
 void netlink_generic_start(union netlink_request *request, uint16_t family, uint8_t command,
 			   uint16_t flags);
 int netlink_family_find(const char *name, uint16_t *out);
+
+/* ---- waits for changes of the devices of this namespace. Silent; errors are negative errnos. */
+
+/* A descriptor that becomes readable when a device comes, changes or goes. */
+int links_watch_open(void);
+
+/* Reads all that is there. Some may be lost where changes come faster than they are read: list the
+ * devices after this. */
+void links_watch_drain(int fd);

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "kernel/device/device_carries.h"
+#include "kernel/device/device_stack.h"
 #include "kernel/device/netlink.h"
-#include "kernel/device/tunnel_kind.h"
 
 struct list {
 	struct tunnel *tunnels;

@@ -18,7 +18,7 @@
 
 #include "base/privilege.h"
 #include "base/units.h"
-#include "kernel/device/device_carries.h"
+#include "kernel/device/device_stack.h"
 #include "kernel/device/netlink.h"
 
 #define SOCKETS      "/var/run/wireguard"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/instance/change.h"
 
-#include <stddef.h>
-
 static change_fn sink_now;
 
 void change_sink_set(change_fn sink)

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -23,7 +22,6 @@
 #include "kernel/attach/companion.h"
 #include "kernel/attach/program.h"
 #include "kernel/attach/qdisc.h"
-#include "kernel/attach/stale_dispatchers.h"
 #include "kernel/attach/tcx.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/bpffs.h"

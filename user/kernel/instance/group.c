@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/message.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 
 #define FOLDER_MODE 0710 /* who may read a directory can lock it */

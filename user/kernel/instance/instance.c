@@ -10,7 +10,6 @@
 
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "policy/policy.h"
 
 void maps_close(struct instance_maps *maps)
 {

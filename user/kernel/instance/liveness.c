@@ -5,12 +5,20 @@
 
 #include "kernel/instance/liveness.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/lock.h"
+#include "kernel/attach/program.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/pins.h"
 #include "liveness.skel.h"
 #include "rlctl_abi.h"
 
@@ -56,4 +64,187 @@ bool program_is_held(uint32_t program, uint32_t known)
 		references = ask(skel->progs.program_references, fd, program);
 	close(fd);
 	return references != known + 1; /* the descriptor's own */
+}
+
+/* ---- stale dispatchers
+ *
+ * libxdp's pins of a dispatcher that was detached by force or with its device. They keep the
+ * dispatcher and its programs loaded, and so all maps of an instance. While a dispatcher is
+ * attached the same pins keep the programs of all its users (libxdp(3)), so they are removed only
+ * if nothing else holds the dispatcher. Then all of them are removed at once, as by `xdp-loader
+ * clean`, because no program of a detached dispatcher runs. */
+
+struct dispatcher {
+	uint32_t id;
+	uint32_t links; /* of its programs; each link holds a reference */
+	bool ours;      /* one of the programs uses the policy map */
+};
+
+/* The program of a link; counts the link if it attaches to the dispatcher. */
+static int link_open(int folder, const char *name, struct dispatcher *out)
+{
+	struct bpf_link_info info = {0};
+	uint32_t size = sizeof(info);
+	int link = pin_open(folder, name, true), ret;
+
+	if (link < 0)
+		return link;
+	ret = bpf_obj_get_info_by_fd(link, &info, &size) ? -errno : 0;
+	close(link);
+	if (ret)
+		return ret;
+	if (info.type == BPF_LINK_TYPE_TRACING && info.tracing.target_obj_id == out->id)
+		out->links++;
+	return bpf_prog_get_fd_by_id(info.prog_id);
+}
+
+static bool is_link(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && !strcmp(dash, "-link");
+}
+
+static int pin_read(int folder, const char *name, uint32_t policy, struct dispatcher *out)
+{
+	int fd = is_link(name) ? link_open(folder, name, out) : pin_open(folder, name, false);
+	uint32_t id;
+	int ret = program_uses(fd, policy, &id);
+
+	if (fd >= 0)
+		close(fd);
+	out->ours = out->ours || ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int pin_remove(int folder, const char *name, uint32_t policy __attribute__((unused)),
+		      struct dispatcher *dispatcher __attribute__((unused)))
+{
+	return unlinkat(folder, name, 0) ? -errno : 0;
+}
+
+/* Calls `each` for every pin in a dispatcher's directory until it fails. */
+static int pins_each(int all, const char *folder,
+		     int (*each)(int folder, const char *name, uint32_t policy,
+				 struct dispatcher *out),
+		     uint32_t policy, struct dispatcher *out)
+{
+	int fd = openat(all, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (!ret && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			ret = each(dirfd(dir), entry->d_name, policy, out);
+	closedir(dir);
+	return ret;
+}
+
+/* The dispatcher has the instance's program, and only these pins hold it: no device in any
+ * namespace, and no process that has pinned it and is about to attach it. */
+static bool is_stale(int all, const char *folder, uint32_t policy)
+{
+	struct dispatcher dispatcher = {0};
+	uint32_t ifindex;
+
+	return sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) == 2 &&
+	       !pins_each(all, folder, pin_read, policy, &dispatcher) && dispatcher.ours &&
+	       !program_is_held(dispatcher.id, dispatcher.links);
+}
+
+/* The directory of all dispatchers. */
+static int dispatchers_open(const char *path)
+{
+	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8];
+	int fd, ret;
+
+	snprintf(bpffs, sizeof(bpffs), "%s", path);
+	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
+		*strrchr(bpffs, '/') = '\0';
+	snprintf(all, sizeof(all), "%s/xdp", bpffs);
+	fd = open(all, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ret = fd < 0 ? -errno : folder_owner_check(fd);
+	if (!ret)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return ret == -ENOTDIR || ret == -ELOOP ? -PINS_FOREIGN : ret;
+}
+
+bool dispatchers_are_foreign(const char *path)
+{
+	int fd = dispatchers_open(path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -PINS_FOREIGN;
+}
+
+/* The same, locked as libxdp locks it. */
+static int dispatchers_lock(const char *path)
+{
+	int ret, fd = dispatchers_open(path);
+
+	if (fd < 0)
+		return fd;
+	ret = lock_wait(fd, path, LOCK_WAIT_MS);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+static void folder_remove(int all, const char *folder)
+{
+	if (!pins_each(all, folder, pin_remove, 0, NULL))
+		unlinkat(all, folder, AT_REMOVEDIR);
+}
+
+int stale_dispatchers(const char *path, bool clear)
+{
+	int ret, count = 0, lock;
+	struct dirent *entry;
+	uint32_t policy;
+	DIR *dir;
+
+	ret = pins_policy_id(path, &policy);
+	lock = ret ? ret : dispatchers_lock(path);
+	dir = lock < 0 ? NULL : fdopendir(lock);
+	if (!dir) {
+		if (lock >= 0)
+			close(lock);
+		return 0;
+	}
+	while ((entry = readdir(dir))) {
+		if (!is_stale(lock, entry->d_name, policy))
+			continue;
+		count++;
+		if (clear)
+			folder_remove(lock, entry->d_name);
+	}
+	closedir(dir);
+	return count;
+}
+
+void stale_dispatchers_remove(const char *path)
+{
+	stale_dispatchers(path, true);
+}
+
+void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id)
+{
+	char folder[sizeof("dispatch--") + 20];
+	int lock = dispatchers_lock(path);
+
+	if (lock < 0)
+		return;
+	snprintf(folder, sizeof(folder), "dispatch-%d-%u", ifindex, id);
+	folder_remove(lock, folder);
+	close(lock);
 }

@@ -14,9 +14,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/program.h"
 #include "kernel/instance/find.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/owner.h"
-#include "kernel/instance/pins.h"
 #include "kernel/instance/selection.h"
 #include "kernel/failures.h"
 

@@ -13,7 +13,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/message.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 

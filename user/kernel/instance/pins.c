@@ -16,7 +16,6 @@
 #include "base/message.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/bpffs.h"
-#include "kernel/instance/instance_maps.h"
 #include "kernel/maps/map.h"
 
 #define PINS_FOLDER "rlctl" /* in the bpffs */

@@ -4,9 +4,7 @@
 #include "kernel/maps/fleet_maps.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"

@@ -15,8 +15,6 @@
 #include "algorithm/hot_key.h"
 #include "algorithm/key_parts.h"
 #include "algorithm/refusal_word.h"
-#include "base/units.h"
-#include "kernel/instance/instance.h"
 #include "kernel/maps/policy_maps.h"
 #include "policy/names.h"
 

@@ -8,8 +8,6 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "kernel/instance/instance.h"
-#include "policy/policy.h"
 
 #define LOGS_BYTES       (64u << 20)         /* capacity of the sliding logs, which are large */
 #define LRU_MIN_PER_CPU  256u                /* an LRU keeps 128 free entries on every CPU */

@@ -11,15 +11,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/instance/group.h"
-#include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
-#include "kernel/maps/chunks.h"
 #include "kernel/maps/map.h"
 
 #define PIN_PREFIX "map-"
@@ -375,4 +372,23 @@ void inner_tidy(const struct instance *instance)
 	if (has_pins(instance) && !all_slots_read(instance, &ids))
 		strays_unpin(instance, &ids);
 	free(ids.list);
+}
+
+/* ---- chunks: inner maps of an array of maps, without gaps, for slots beyond the arrays. */
+
+bool has_chunk(int chunks, uint32_t chunk)
+{
+	uint32_t id;
+
+	return !bpf_map_lookup_elem(chunks, &chunk, &id);
+}
+
+uint32_t chunks_count(const struct instance *instance, int chunks, uint32_t *first)
+{
+	uint32_t count = 0;
+
+	*first = instance->info.slots >> RL_CHUNK_SHIFT;
+	while (*first + count < RL_CHUNKS && has_chunk(chunks, *first + count))
+		count++;
+	return count;
 }

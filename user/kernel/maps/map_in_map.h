@@ -2,9 +2,9 @@
 /* Opens, replaces and pins the inner maps of array-of-maps. */
 #pragma once
 
-#include <stdint.h>
-
 #include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "kernel/instance/instance.h"
 
@@ -24,3 +24,11 @@ int inner_add(const struct instance *instance, int outer_fd, uint32_t first, con
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Removes pins that no slot names, left by a killed writer. Call with the writers' lock. */
 void inner_tidy(const struct instance *instance);
+
+/* ---- chunks: inner maps that hold the counters and shared states beyond the arrays of an
+ * instance. */
+
+/* Number of consecutive chunks that exist, starting at *first. */
+uint32_t chunks_count(const struct instance *instance, int chunks, uint32_t *first);
+
+bool has_chunk(int chunks, uint32_t chunk);

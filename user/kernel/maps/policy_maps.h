@@ -27,3 +27,13 @@ void policy_maps_close(const struct instance *instance);
 /* Gives a new pin the group that may read the instance. */
 int policy_map_share(const struct instance *instance, enum policy_map map);
 void policy_map_drop(const struct instance *instance, enum policy_map map);
+
+/* ---- the rules array, which grows with the policy. It is a plain map of the program, so that a
+ * larger one brings another program (kernel/attach/program_fit.c). It is opened to read or write
+ * rules, after what leads to them was read. */
+
+/* Elements of one half of it. 0 or a negative errno. */
+int rules_room(const struct instance *instance, uint32_t *out);
+
+/* Puts one with so many, and the same rules, in its place. */
+int rules_grow(const struct instance *instance, uint32_t room);

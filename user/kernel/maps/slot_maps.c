@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-
 #include "kernel/maps/slot_maps.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "compile/compile.h"
 #include "kernel/maps/map_in_map.h"
 
 static struct slot_maps maps_of(const struct instance *instance, int array, int chunks)
@@ -54,4 +59,273 @@ size_t slots_together(const struct instance *instance, const uint32_t *slots, si
 		    (!in_array && slots[n] >> RL_CHUNK_SHIFT != slots[0] >> RL_CHUNK_SHIFT))
 			break;
 	return n;
+}
+
+/* ---- counters of rules
+ *
+ * They lie in blocks, which bpf/limit/counters.h finds for a packet. They are read by
+ * system calls, an element at a time, for a read-only descriptor cannot be mapped. Zeroing writes
+ * single slots beside others that packets count in, so it maps them. */
+
+#define SLOTS RL_COUNTERS_SLOTS
+
+uint32_t counters_value_size(const struct rl_instance *info)
+{
+	return info->possible_cpus * sizeof(struct rl_counters_block);
+}
+
+/* ---- reading */
+
+/* Those of SLOTS slots, the first of which is this one. */
+static int block_read(struct slot_maps *maps, uint32_t slot, struct rl_counters_block *copy,
+		      struct rule_counters sums[SLOTS])
+{
+	uint32_t index;
+	int fd = slot_map_at(maps, slot, &index);
+
+	if (fd < 0)
+		return fd;
+	index >>= RL_COUNTERS_SHIFT;
+	if (bpf_map_lookup_elem(fd, &index, copy))
+		return -errno;
+	for (uint32_t cpu = 0; cpu < maps->instance->info.possible_cpus; cpu++)
+		for (uint32_t i = 0; i < SLOTS; i++) {
+			amount_add(&sums[i].passed, &copy[cpu].passed[i]);
+			amount_add(&sums[i].dropped, &copy[cpu].dropped[i]);
+			amount_add(&sums[i].shadow, &copy[cpu].shadow[i]);
+		}
+	return 0;
+}
+
+/* Those of the policy's blocks, into sums by slot. */
+static int blocks_read(const struct instance *instance, const struct policy *policy,
+		       struct rule_counters *sums, bool *done)
+{
+	struct slot_maps maps = slot_counters(instance);
+	struct rl_counters_block *copy = malloc(counters_value_size(&instance->info));
+	int ret = copy ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !ret && i < policy->count; i++) {
+		uint32_t block = policy->rules[i].counter_id / SLOTS;
+
+		if (!done[block])
+			ret = block_read(&maps, block * SLOTS, copy, &sums[(size_t)block * SLOTS]);
+		done[block] = true;
+	}
+	slot_maps_close(&maps);
+	free(copy);
+	return ret;
+}
+
+int counters_read(const struct instance *instance, const struct policy *policy,
+		  struct rule_counters *out)
+{
+	struct rule_counters *sums;
+	uint32_t blocks = 1;
+	bool *done;
+	int ret = -ENOMEM;
+
+	policy_for_each (policy, rule)
+		if (rule->counter_id / SLOTS >= blocks)
+			blocks = rule->counter_id / SLOTS + 1;
+	sums = calloc((size_t)blocks * SLOTS, sizeof(*sums));
+	done = calloc(blocks, sizeof(*done));
+	if (sums && done)
+		ret = blocks_read(instance, policy, sums, done);
+	for (size_t i = 0; !ret && i < policy->count; i++)
+		out[i] = sums[policy->rules[i].counter_id];
+	free(sums);
+	free(done);
+	return ret;
+}
+
+/* ---- zeroing */
+
+/* elements: of the map that holds the slot. */
+static void slot_zero(const struct rl_instance *info, struct rl_counters_block *elements,
+		      uint32_t slot)
+{
+	uint32_t index = slot < info->slots ? slot : slot & (RL_CHUNK_SLOTS - 1), at = slot % SLOTS;
+	struct rl_counters_block *block = &elements[index / SLOTS * info->possible_cpus];
+
+	for (uint32_t cpu = 0; cpu < info->possible_cpus; cpu++)
+		block[cpu].passed[at] = block[cpu].dropped[at] = block[cpu].shadow[at] =
+			(struct rl_amount){0};
+}
+
+/* All of them are in one map. */
+static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
+{
+	const struct rl_instance *info = &maps->instance->info;
+	uint32_t map_slots = slots[0] < info->slots ? info->slots : RL_CHUNK_SLOTS, index;
+	size_t size = (size_t)map_slots / SLOTS * counters_value_size(info);
+	struct rl_counters_block *elements;
+	int fd = slot_map_at(maps, slots[0], &index);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	elements = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (elements == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < count; i++)
+		slot_zero(info, elements, slots[i]);
+	munmap(elements, size);
+	return 0;
+}
+
+int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count)
+{
+	struct slot_maps maps = slot_counters(instance);
+	size_t n;
+	int ret = 0;
+
+	for (; !ret && count; slots += n, count -= n) {
+		n = slots_together(instance, slots, count);
+		ret = together_zero(&maps, slots, n);
+	}
+	slot_maps_close(&maps);
+	return ret;
+}
+
+/* ---- as many slots as the policy needs
+ *
+ * The first slots are in arrays created at
+ * attach; the others are in chunks that are created when a policy needs them and dropped when none
+ * does, so that a large --prefixes costs nothing by itself. */
+
+#define BATCH 4096u
+
+_Static_assert(BATCH >= RL_CHUNK_SLOTS, "a chunk's slots are one batch");
+
+/* ---- chunks */
+
+/* One past the last chunk that slots below `end` need. */
+static uint32_t chunks_end(const struct instance *instance, uint32_t end)
+{
+	if (end <= instance->info.slots)
+		return instance->info.slots >> RL_CHUNK_SHIFT;
+	return (end + RL_CHUNK_SLOTS - 1) >> RL_CHUNK_SHIFT;
+}
+
+static int counters_chunk_create(const struct instance *instance)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_counters", sizeof(uint32_t),
+			      counters_value_size(&instance->info),
+			      RL_CHUNK_SLOTS >> RL_COUNTERS_SHIFT, &opts);
+}
+
+static int states_chunk_create(const struct instance *instance)
+{
+	(void)instance;
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_shared", sizeof(uint32_t),
+			      sizeof(struct rl_shared_state), RL_CHUNK_SLOTS, NULL);
+}
+
+/* Adds up to INNER_ADD_MAX chunks below `end`, starting at the first missing one. Returns how many,
+ * or an error. */
+static int chunks_add(const struct instance *instance, int chunks,
+		      int (*create)(const struct instance *instance), uint32_t end)
+{
+	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first, n = 0;
+	int fds[INNER_ADD_MAX], ret = 0;
+
+	for (; ret >= 0 && n < INNER_ADD_MAX && chunk + n < end; n += ret >= 0)
+		ret = fds[n] = create(instance);
+	if (ret >= 0 && n)
+		ret = inner_add(instance, chunks, chunk, fds, n);
+	for (uint32_t i = 0; i < n; i++)
+		close(fds[i]);
+	return ret < 0 ? ret : (int)n;
+}
+
+static int chunks_make(const struct instance *instance, int chunks,
+		       int (*create)(const struct instance *instance), uint32_t end)
+{
+	int ret;
+
+	if (end <= instance->info.slots || has_chunk(chunks, (end - 1) >> RL_CHUNK_SHIFT))
+		return 0;
+	do
+		ret = chunks_add(instance, chunks, create, chunks_end(instance, end));
+	while (ret > 0);
+	return ret;
+}
+
+/* Drops the last chunk first, so that a kill leaves no gap. */
+static void chunks_drop(const struct instance *instance, int chunks, uint32_t end)
+{
+	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first;
+
+	while (chunk-- > chunks_end(instance, end))
+		inner_drop(instance, chunks, chunk);
+}
+
+/* ---- the slots of a policy */
+
+/* How many slots, from the first one on, are in the same map as the first; fills in their indexes.
+ */
+static uint32_t indexes_fill(const struct instance *instance, const uint32_t *slots, size_t count,
+			     uint32_t indexes[BATCH])
+{
+	bool in_array = slots[0] < instance->info.slots;
+	uint32_t n = slots_together(instance, slots, count < BATCH ? count : BATCH);
+
+	for (uint32_t i = 0; i < n; i++)
+		indexes[i] = in_array ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
+	return n;
+}
+
+/* States alone. A missing chunk has nothing to zero. */
+static int states_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
+{
+	uint32_t indexes[BATCH], n;
+	int ret = 0;
+
+	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
+		const uint32_t *slots = compiled->fresh + done;
+		LIBBPF_OPTS(bpf_map_batch_opts, opts);
+		uint32_t index, written;
+		int fd = slot_map_at(maps, slots[0], &index);
+
+		n = indexes_fill(maps->instance, slots, compiled->fresh_count - done, indexes);
+		written = n;
+		if (fd < 0)
+			ret = fd == -ENOENT ? 0 : fd;
+		else if (bpf_map_update_batch(fd, indexes, zeros, &written, &opts))
+			ret = -errno;
+	}
+	slot_maps_close(maps);
+	return ret;
+}
+
+/* Zeroes new slots, which other rules may have used before. */
+static int slots_reset(const struct instance *instance, const struct compiled *compiled)
+{
+	struct slot_maps states = slot_states(instance);
+	void *zeros = calloc(BATCH, sizeof(struct rl_shared_state));
+	int ret = zeros ? counters_zero(instance, compiled->fresh, compiled->fresh_count) : -ENOMEM;
+
+	if (!ret)
+		ret = states_zero(&states, compiled, zeros);
+	free(zeros);
+	return ret;
+}
+
+int slots_prepare(const struct instance *instance, const struct compiled *compiled)
+{
+	int ret = chunks_make(instance, instance->fd.counters_chunks, counters_chunk_create,
+			      compiled->header.next_counter_id);
+
+	if (!ret)
+		ret = chunks_make(instance, instance->fd.shared_chunks, states_chunk_create,
+				  compiled->shared_end);
+	return ret ? ret : slots_reset(instance, compiled);
+}
+
+void slots_trim(const struct instance *instance, const struct compiled *compiled)
+{
+	chunks_drop(instance, instance->fd.counters_chunks, compiled->header.next_counter_id);
+	chunks_drop(instance, instance->fd.shared_chunks, compiled->shared_end);
 }

@@ -5,7 +5,9 @@
 
 #include "kernel/policy/filters.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,4 +144,173 @@ int filters_check(const struct instance *instance, const struct rl_filters *filt
 		fail("%s: compiling the policy's filters failed: %s", instance->device,
 		     strerror(-ret));
 	return ret;
+}
+
+/* ---- in a BPF object
+ *
+ * The function's instructions are overwritten, and its symbol says how many there are now: libbpf
+ * goes by the symbol, so that the rest of its room is in no program. Whatever else the object says
+ * about it, type and place, stays true. */
+
+#define FUNCTION "filters_run"
+
+struct image {
+	char *bytes;
+	size_t size;
+	const Elf64_Shdr *sections;
+	uint32_t section_count;
+};
+
+static bool is_within(const struct image *image, uint64_t at, uint64_t bytes)
+{
+	return at <= image->size && bytes <= image->size - at;
+}
+
+static bool image_open(char *bytes, size_t size, struct image *out)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+
+	*out = (struct image){.bytes = bytes, .size = size};
+	if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_shentsize != sizeof(Elf64_Shdr) ||
+	    !is_within(out, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+		return false;
+	out->sections = (const Elf64_Shdr *)(bytes + header->e_shoff);
+	out->section_count = header->e_shnum;
+	return true;
+}
+
+static const Elf64_Shdr *section_at(const struct image *image, uint32_t index)
+{
+	const Elf64_Shdr *section = index < image->section_count ? &image->sections[index] : NULL;
+
+	return section && is_within(image, section->sh_offset, section->sh_size) ? section : NULL;
+}
+
+static bool symbol_is(const struct image *image, const Elf64_Shdr *names, const Elf64_Sym *symbol)
+{
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	       symbol->st_name + sizeof(FUNCTION) <= names->sh_size &&
+	       !strcmp(image->bytes + names->sh_offset + symbol->st_name, FUNCTION);
+}
+
+static Elf64_Sym *symbol_in(const struct image *image, const Elf64_Shdr *section)
+{
+	const Elf64_Shdr *names = section_at(image, section->sh_link);
+	Elf64_Sym *symbols = (Elf64_Sym *)(image->bytes + section->sh_offset);
+
+	for (size_t i = 0; names && i < section->sh_size / sizeof(*symbols); i++)
+		if (symbol_is(image, names, &symbols[i]))
+			return &symbols[i];
+	return NULL;
+}
+
+static Elf64_Sym *function_find(const struct image *image)
+{
+	for (uint32_t i = 0; i < image->section_count; i++) {
+		const Elf64_Shdr *section = section_at(image, i);
+
+		if (section && section->sh_type == SHT_SYMTAB)
+			return symbol_in(image, section);
+	}
+	return NULL;
+}
+
+static int function_put(const struct image *image, const struct bpf_insn *code, size_t bytes)
+{
+	Elf64_Sym *symbol = function_find(image);
+	const Elf64_Shdr *section = symbol ? section_at(image, symbol->st_shndx) : NULL;
+
+	if (!section || symbol->st_value > section->sh_size ||
+	    symbol->st_size > section->sh_size - symbol->st_value)
+		return -ENOEXEC;
+	if (bytes > symbol->st_size)
+		return -E2BIG;
+	memcpy(image->bytes + section->sh_offset + symbol->st_value, code, bytes);
+	symbol->st_size = bytes;
+	return 0;
+}
+
+int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count)
+{
+	struct image image;
+
+	if (!image_open(object, size, &image))
+		return -ENOEXEC;
+	return function_put(&image, code, count * sizeof(*code));
+}
+
+/* ---- refused ones
+ *
+ * The kernel says of a program that it refuses it, and not because of which filter. So each is
+ * loaded without the others, in a program that has nothing else. */
+
+/* The caller of filters_run(): its view is the element of a map. */
+#define VIEW_MAP 4 /* the instruction that names the map */
+static const struct bpf_insn caller[] = {
+	{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1},
+	{.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4},
+	{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
+	{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4},
+	{.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD},
+	{0},
+	{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem},
+	{.code = BPF_JMP | BPF_JNE | BPF_K, .off = 1},
+	{.code = BPF_JMP | BPF_EXIT},
+	{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6},
+	{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2},
+	{.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 1},
+	{.code = BPF_JMP | BPF_EXIT},
+};
+#define CALLER (sizeof(caller) / sizeof(caller[0]))
+
+/* Does the kernel refuse them, in a program without anything else? `code` has the room. */
+static bool refuses(const struct rl_instance *info, const struct rl_filters *filters, int map_fd,
+		    struct bpf_insn *code)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	enum bpf_prog_type type =
+		info->mode == RL_MODE_TC ? BPF_PROG_TYPE_SCHED_CLS : BPF_PROG_TYPE_XDP;
+	int fd, count = filters_code(info, filters, code + CALLER);
+
+	if (count < 0)
+		return false;
+	memcpy(code, caller, sizeof(caller));
+	code[VIEW_MAP].imm = map_fd;
+	fd = bpf_prog_load(type, "rlctl_filter", "GPL", code, CALLER + count, &opts);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+static int first_refused(const struct rl_instance *info, const struct rl_filters *filters,
+			 int map_fd, struct bpf_insn *code)
+{
+	struct rl_filters alone;
+
+	for (int i = 0; i < RL_FILTERS_MAX; i++) {
+		if (!filters->text[i][0])
+			continue;
+		memset(&alone, 0, sizeof(alone));
+		memcpy(alone.text[0], filters->text[i], sizeof(alone.text[0]));
+		if (refuses(info, &alone, map_fd, code))
+			return i;
+	}
+	return -1;
+}
+
+const char *filter_blame(const struct rl_instance *info, const struct rl_filters *filters)
+{
+	struct bpf_insn *code = calloc(CALLER + RL_FILTER_STEPS, sizeof(*code));
+	struct rl_filters none = {0};
+	int found = -1, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_view", sizeof(uint32_t),
+					    sizeof(struct rl_filter_view), 1, NULL);
+
+	/* A kernel that refuses the caller alone says nothing about filters. */
+	if (code && fd >= 0 && !refuses(info, &none, fd, code))
+		found = first_refused(info, filters, fd, code);
+	if (fd >= 0)
+		close(fd);
+	free(code);
+	return found < 0 ? NULL : filters->text[found];
 }

@@ -2,10 +2,9 @@
 /* The filters of an instance's program: which it has, and their instructions. */
 #pragma once
 
+#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <linux/bpf.h>
 
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"

@@ -15,8 +15,6 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "compile/compile.h"
-#include "kernel/instance/instance.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
@@ -24,7 +22,6 @@
 #include "kernel/policy/comments.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_maps.h"
-#include "policy/policy.h"
 
 #define READ_RETRIES 100
 

@@ -13,20 +13,16 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "base/message.h"
-#include "compile/compile.h"
 #include "kernel/attach/object.h"
-#include "kernel/attach/program_swap.h"
+#include "kernel/attach/program_fit.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
-#include "kernel/instance/instance.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
-#include "kernel/maps/rules_map.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/filters.h"
@@ -37,7 +33,6 @@
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/share_counts.h"
 #include "policy/alarm.h"
-#include "policy/policy.h"
 #include "policy/sets/set.h"
 
 #define BATCH 4096u

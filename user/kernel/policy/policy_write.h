@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"

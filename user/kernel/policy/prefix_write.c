@@ -15,24 +15,22 @@
 #include "kernel/policy/policy_write.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
-#include "base/units.h"
 #include "compile/compile.h"
-#include "kernel/attach/program_swap.h"
+#include "kernel/attach/program_fit.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/lru.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
-#include "kernel/maps/rules_map.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/header_in_force.h"
 #include "kernel/policy/policy_read.h"

@@ -3,8 +3,15 @@
 
 #include "kernel/proof/asked_table.h"
 
+#include <dirent.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "kernel/device/device_stack.h"
+#include "kernel/device/netlink.h"
+#include "kernel/instance/pins.h"
 #include "kernel/maps/shared_table.h"
 
 static const struct shared_table asked = SHARED_TABLE(asked, struct rl_asked);
@@ -21,4 +28,94 @@ bool asked_is_there(const char *path, const char *device)
 int asked_make(const struct instance *instance)
 {
 	return shared_table_make(instance, &asked);
+}
+
+/* ---- uplinks: devices with a route through a gateway */
+
+#define UPLINKS_MAX 32
+
+struct uplinks {
+	int ifindex[UPLINKS_MAX]; /* 0: seen */
+	int count;
+};
+
+static void uplink_add(struct uplinks *uplinks, int ifindex)
+{
+	for (int i = 0; i < uplinks->count; i++)
+		if (uplinks->ifindex[i] == ifindex)
+			return;
+	if (ifindex && uplinks->count < UPLINKS_MAX)
+		uplinks->ifindex[uplinks->count++] = ifindex;
+}
+
+static void nexthops_add(struct uplinks *uplinks, const struct nlattr *at)
+{
+	struct rtnexthop *hop = mnl_attr_get_payload(at);
+	int left = mnl_attr_get_payload_len(at);
+
+	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
+		uplink_add(uplinks, hop->rtnh_ifindex);
+}
+
+static int route_take(const struct nlmsghdr *message, void *arg)
+{
+	size_t head = sizeof(struct rtmsg);
+	const struct nlattr *out = netlink_attribute(message, head, RTA_OIF, sizeof(uint32_t));
+	const struct nlattr *hops = netlink_attribute(message, head, RTA_MULTIPATH, 0);
+	bool gateway = netlink_attribute(message, head, RTA_GATEWAY, 4) ||
+		       netlink_attribute(message, head, RTA_VIA, 4);
+
+	if (out && gateway)
+		uplink_add(arg, (int)mnl_attr_get_u32(out));
+	if (hops)
+		nexthops_add(arg, hops);
+	return MNL_CB_OK;
+}
+
+/* Takes off those that the device sees, or one on top of it is. Were there any? */
+static bool uplinks_seen(struct uplinks *uplinks, int ifindex)
+{
+	struct device_stack stack;
+	bool any = false;
+
+	if (device_stack_read(ifindex, &stack))
+		return false;
+	for (int i = 0; i < uplinks->count; i++)
+		if (device_stack_has(&stack, uplinks->ifindex[i])) {
+			uplinks->ifindex[i] = 0;
+			any = true;
+		}
+	return any;
+}
+
+static void others_take(struct uplinks *uplinks, const char *root)
+{
+	struct pinned other;
+	DIR *dir;
+
+	if (pins_dir_open(root, &dir))
+		return;
+	while (pins_next(dir, root, &other))
+		if (asked_is_there(other.path, other.device))
+			uplinks_seen(uplinks, (int)if_nametoindex(other.device));
+	closedir(dir);
+}
+
+bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE])
+{
+	char root[INSTANCE_PATH_MAX];
+	struct uplinks uplinks = {0};
+	union netlink_request request;
+
+	netlink_start(&request, RTM_GETROUTE, NLM_F_DUMP, sizeof(struct rtmsg));
+	if (netlink_ask(NETLINK_ROUTE, &request, route_take, &uplinks) ||
+	    !uplinks_seen(&uplinks, (int)instance->info.ifindex))
+		return false;
+	snprintf(root, sizeof(root), "%s", instance->path);
+	*strrchr(root, '/') = '\0';
+	others_take(&uplinks, root);
+	for (int i = 0; i < uplinks.count; i++)
+		if (uplinks.ifindex[i] && if_indextoname(uplinks.ifindex[i], out))
+			return true;
+	return false;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <net/if.h>
 #include <stdbool.h>
 
 #include "kernel/instance/instance.h"
@@ -14,3 +15,9 @@ int asked_make(const struct instance *instance);
 
 /* Has the instance pinned at path the table, and its device is here? */
 bool asked_is_there(const char *path, const char *device);
+
+/* ---- uplinks: the devices that lead to other networks */
+
+/* Beside the device of the instance, an uplink itself, there is one by which clients may come
+ * unseen: no instance on it, or below it, asks whether UDP is established. Its name. Silent. */
+bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE]);

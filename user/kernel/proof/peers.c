@@ -16,12 +16,16 @@
 #include "kernel/proof/peers.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,11 +38,10 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/shared_table.h"
-#include "kernel/proof/cgroup.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "peers.skel.h"
 
-static const struct shared_table kind = SHARED_TABLE(peers, struct rl_peers);
+static const struct shared_table peers = SHARED_TABLE(peers, struct rl_peers);
 
 /* The filter of an instance, mapped. */
 struct filter {
@@ -49,7 +52,7 @@ struct filter {
 
 static int filter_open(const struct instance *instance, struct filter *out)
 {
-	int fd = shared_table_open(instance, &kind);
+	int fd = shared_table_open(instance, &peers);
 	int ret = fd < 0 ? fd : map_id(fd, &out->id);
 	void *table = MAP_FAILED;
 
@@ -173,7 +176,7 @@ struct sharing {
 
 static bool shares(const char *path, const char *device, const struct filter *filter)
 {
-	int fd = shared_table_open_at(path, device, &kind);
+	int fd = shared_table_open_at(path, device, &peers);
 	uint32_t id = 0;
 
 	if (fd < 0)
@@ -354,7 +357,7 @@ static int feed_locked(const struct instance *instance, struct filter *filter)
 int peers_make(const struct instance *instance)
 {
 	struct filter filter;
-	int ret = shared_table_make(instance, &kind);
+	int ret = shared_table_make(instance, &peers);
 
 	if (ret || !has_pins(instance))
 		return ret;
@@ -376,7 +379,7 @@ void peers_unfeed(const struct instance *instance)
 
 int peers_fed(const struct instance *instance)
 {
-	int fd = shared_table_open(instance, &kind), ret;
+	int fd = shared_table_open(instance, &peers), ret;
 	struct rl_peers *table;
 	uint32_t zero = 0;
 
@@ -387,4 +390,75 @@ int peers_fed(const struct instance *instance)
 	free(table);
 	close(fd);
 	return ret;
+}
+
+#define ROOT_INODE 1 /* of the hierarchy; the root of a namespace is another directory of it */
+
+/* Blanks in a path are written as octal numbers. */
+static void path_unescape(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from; to++) {
+		unsigned int byte;
+
+		if (sscanf(from, "\\%3o", &byte) == 1) {
+			*to = (char)byte;
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static int root_open_at(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs system;
+	struct stat root;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstatfs(fd, &system) || fstat(fd, &root) ? -errno : 0;
+	if (!ret && (system.f_type != CGROUP2_SUPER_MAGIC || root.st_ino != ROOT_INODE))
+		ret = -EXDEV;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* The mount point of such a line of mountinfo, in it; proc(5). NULL: it is of something else. */
+static char *mount_point(char *line)
+{
+	char *kind = strstr(line, " - cgroup2 "), *point = line;
+
+	for (int field = 0; kind && point && field < 4; field++)
+		point = strchr(point + 1, ' ');
+	if (!kind || !point || point > kind)
+		return NULL;
+	*strchrnul(++point, ' ') = '\0';
+	path_unescape(point);
+	return point;
+}
+
+int cgroup_root_open(void)
+{
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	int fd = mounts ? -ENOENT : -errno;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (fd < 0 && mounts && getline(&line, &size, mounts) >= 0) {
+		const char *point = mount_point(line);
+
+		if (point)
+			fd = root_open_at(point);
+	}
+	free(line);
+	if (mounts)
+		fclose(mounts);
+	return fd;
 }

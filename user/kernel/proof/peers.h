@@ -16,3 +16,7 @@ void peers_unfeed(const struct instance *instance);
 /* 1: it is fed. 0: it is not. -ENOENT: the instance has none. Another negative errno: that could
  * not be read. */
 int peers_fed(const struct instance *instance);
+
+/* A descriptor of the root of cgroup v2, where every socket of the machine is. -ENOENT: it is not
+ * mounted here. -EXDEV: what is mounted is not the root, but that of a cgroup namespace. */
+int cgroup_root_open(void);

@@ -4,7 +4,6 @@
 #include "kernel/proof/tcp_sockets.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>

@@ -2,7 +2,6 @@
 /* Files with the members of sets. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/sets/member_list.h"

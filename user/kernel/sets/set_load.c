@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "base/text.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/set_file.h"

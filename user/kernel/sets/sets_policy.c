@@ -9,7 +9,6 @@
 
 #include <bpf/bpf.h>
 
-#include "base/message.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/sets/sets.h"

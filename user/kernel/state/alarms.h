@@ -7,6 +7,7 @@
 
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"
+#include "policy/while.h"
 #include "rlctl_abi.h"
 
 struct alarm_now {
@@ -35,3 +36,26 @@ int alarms_read(const struct instance *instance, struct alarms_now *out);
 /* All alarms of the policy in force are off, and nothing is counted: for simulations. 0 or -errno;
  * silent. */
 int alarms_restart(const struct instance *instance);
+
+/* ---- turns a manual alarm on and off, while packets read it */
+
+struct alarm_pull {
+	const char *name;
+	bool on;
+	uint64_t for_ns; /* then it goes off by itself; 0: it stays on */
+};
+
+/* The alarm of the policy in force, which is manual. One that is on stays so, for the new time.
+ * *was_on: it was on before. With the writers' lock. 0; -ENOENT: the policy in force has no such
+ * manual alarm; -EBUSY: packets do not leave the states; or another -errno. Silent. */
+int alarm_pull(const struct instance *instance, const struct alarm_pull *pull, bool *was_on);
+
+/* ---- the alarms that are on now, for questions about rules (while.h). */
+
+struct alarm_live {
+	struct alarms_now now;
+	struct alarm_states states; /* to be passed on; what could not be read is not known */
+};
+
+/* The instance is open with INSTANCE_MAPS_ALARMS. Silent. */
+void alarm_live_read(const struct instance *instance, struct alarm_live *out);

@@ -13,7 +13,6 @@
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
-#include "kernel/instance/instance.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 

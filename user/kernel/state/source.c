@@ -3,19 +3,29 @@
 
 #include "kernel/state/source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "algorithm/gcra.h"
+#include "algorithm/hot_hash.h"
 #include "algorithm/hot_key.h"
 #include "algorithm/key_parts.h"
+#include "algorithm/known_filter.h"
 #include "algorithm/refusal_word.h"
+#include "base/clock.h"
 #include "base/message.h"
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
+#include "kernel/maps/map.h"
+#include "kernel/maps/policy_maps.h"
+#include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/source_known.h"
-#include "kernel/state/source_search.h"
+#include "kernel/state/accounts.h"
+#include "kernel/state/bans.h"
 
 static uint64_t max_ns(uint64_t a, uint64_t b)
 {
@@ -203,4 +213,234 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 	*out = s.entries;
 	*count = s.count;
 	return 0;
+}
+
+/* ---- the sources that are banned, and those at a limit */
+
+static int banned_found(struct source_search *s, const struct rl_state_key *key, const void *values,
+			size_t value_size __attribute__((unused)),
+			int parts __attribute__((unused)))
+{
+	struct source_entry entry = {.key = *key, .rule = search_rule(s, key->limit_id)};
+
+	entry.next_ns = entry.ban_ns = search_ban_ns(s, key, values);
+	return entry.ban_ns ? search_add(s, &entry) : 0;
+}
+
+static int bans_find(struct source_search *s)
+{
+	return bans_walk(s, banned_found);
+}
+
+static int limited_find(struct source_search *s)
+{
+	int ret = states_walk(s);
+
+	if (!ret)
+		ret = shared_walk(s);
+	for (size_t i = 0; i < s->count; i++)
+		s->entries[i].next_ns = s->entries[i].allowance.wait_ns;
+	return ret;
+}
+
+static int list_read(const struct instance *instance, const struct policy *policy,
+		     int (*find)(struct source_search *), struct source_entry **out, size_t *count)
+{
+	struct source_search s = {
+		.instance = instance, .policy = policy, .is_other = true, .spent = true};
+	int ret;
+
+	search_begin(&s);
+	ret = search_index(&s);
+	if (!ret)
+		ret = find(&s);
+	search_end(&s);
+	if (ret) {
+		free(s.entries);
+		return ret;
+	}
+	*out = s.entries;
+	*count = s.count;
+	return 0;
+}
+
+int instance_bans_read(const struct instance *instance, const struct policy *policy,
+		       struct source_entry **out, size_t *count)
+{
+	return list_read(instance, policy, bans_find, out, count);
+}
+
+int instance_limited_read(const struct instance *instance, const struct policy *policy,
+			  struct source_entry **out, size_t *count)
+{
+	return list_read(instance, policy, limited_find, out, count);
+}
+
+/* ---- clearing states and bans */
+
+/* Deletes the entry's key and closes fd; a map that does not exist has nothing to clear. */
+static int map_forget(int fd, const struct source_entry *entry)
+{
+	int ret = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* A state that all keys share stays. */
+static bool is_shared(const struct source_entry *entry)
+{
+	return entry->rule && entry->rule->limit.key == RL_KEY_RULE;
+}
+
+/* Clears the state of one entry in every map that may hold it. */
+static int state_forget(struct source_search *s, const struct hot_table *table,
+			const struct source_entry *entry)
+{
+	struct rl_rule numbers = {0};
+	int ret;
+
+	if (!entry->has_state || !entry->rule)
+		return 0;
+	if (parts_are_account(&entry->rule->limit))
+		return account_forget(s->instance, entry->rule->limit_id);
+	numbers = search_numbers(s, entry->rule);
+	if (numbers.backend == RL_BACKEND_HOT)
+		return hot_forget(table, &numbers, &entry->key);
+	ret = map_forget(search_map_open(s->instance, entry->rule), entry);
+	if (!ret && entry->rule->limit.fleet)
+		ret = map_forget(policy_map_open(s->instance, POLICY_MAP_fleet_keys), entry);
+	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
+		/* after the state, from which a packet would restore it */
+		ret = hot_forget(table, &numbers, &entry->key);
+	return ret;
+}
+
+/* Bans after all states: a packet between the two would be over by its old state, and banned anew,
+ * while one that is banned reaches no state. */
+int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
+			    size_t count)
+{
+	struct source_search s = {.instance = instance};
+	struct hot_table table;
+	int ret = hot_open(instance, &table);
+
+	search_begin(&s);
+	for (size_t i = 0; !ret && i < count; i++)
+		ret = is_shared(&entries[i]) ? 0 : state_forget(&s, &table, &entries[i]);
+	for (size_t i = 0; !ret && i < count; i++)
+		ret = is_shared(&entries[i]) ? 0 : ban_forget(instance, &entries[i].key);
+	if (ret)
+		fail("%s: clearing the states failed: %s", instance->device, strerror(-ret));
+	hot_close(&table);
+	return ret;
+}
+
+/* As bpf/match/known_source.h says. */
+static bool is_ripe(const struct instance *instance, uint64_t word)
+{
+	struct rl_policy_header header;
+
+	return word & KNOWN_RIPE || policy_header_read(instance, &header) || !header.ripens_ms;
+}
+
+static int known_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	const struct source_search *s = arg;
+
+	(void)key;
+	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+		return 0;
+	return is_ripe(s->instance, slot->word);
+}
+
+static int hot_source_is_known(struct source_search *s, const struct rl_state_key *key)
+{
+	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
+	struct hot_table table;
+	int ret = hot_open(s->instance, &table);
+
+	if (ret)
+		return ret;
+	ret = hot_lookup(&table, &numbers, key, known_found, s);
+	hot_close(&table);
+	return ret;
+}
+
+int instance_source_is_known(const struct instance *instance, const uint8_t source[16], bool *known)
+{
+	struct source_search s = {.instance = instance};
+	struct rl_state_key key = {0};
+	struct rl_state *states;
+	int fd, ret;
+
+	*known = false;
+	search_begin(&s);
+	if (s.ctx.hot) {
+		memcpy(key.addr, source, sizeof(key.addr));
+		ret = hot_source_is_known(&s, &key);
+		*known = ret > 0;
+		return ret < 0 ? ret : 0;
+	}
+	prefix_mask(key.addr, source, key_bits(source, 32, 64));
+	fd = policy_map_open(instance, POLICY_MAP_sources);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	states = calloc(search_parts(&s), sizeof(*states));
+	ret = !states ? -ENOMEM : bpf_map_lookup_elem(fd, &key, states) ? -errno : 0;
+	close(fd);
+	for (int i = 0; !ret && i < search_parts(&s); i++)
+		*known |= is_ripe(instance, states[i].word);
+	free(states);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int filter_read(const struct instance *instance, struct known_then *out)
+{
+	uint32_t count = known_sets(instance->info.hot_sets), zero = 0;
+	int fd = policy_map_open(instance, POLICY_MAP_known_filter), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = map_value_check(fd, count * sizeof(*out->sets));
+	if (!ret && !out->sets)
+		out->sets = calloc(count, sizeof(*out->sets));
+	if (!ret)
+		ret = !out->sets ? -ENOMEM : bpf_map_lookup_elem(fd, &zero, out->sets) ? -errno : 0;
+	close(fd);
+	out->mask = count - 1;
+	out->epoch = known_epoch(clock_ns(CLOCK_MONOTONIC));
+	return ret;
+}
+
+int known_then_read(const struct instance *instance, struct known_then *out)
+{
+	int ret = instance->info.hot_sets ? filter_read(instance, out) : -ENOENT;
+
+	if (ret)
+		known_then_clear(out);
+	return ret;
+}
+
+void known_then_clear(struct known_then *then)
+{
+	free(then->sets);
+	*then = (struct known_then){0};
+}
+
+bool known_then_has(const struct known_then *then, const struct instance *instance,
+		    const uint8_t source[16])
+{
+	__u64 addr[2], address;
+
+	if (!then->sets)
+		return false;
+	memcpy(addr, source, sizeof(addr));
+	address = hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr);
+	return known_may(&then->sets[known_index(address, then->mask)], known_bit(address),
+			 then->epoch);
 }

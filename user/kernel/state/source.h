@@ -2,11 +2,12 @@
 /* Reads the states and bans of one address. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/instance/instance.h"
-#include "kernel/state/source_entry.h"
+#include "kernel/state/source_search.h"
 #include "policy/packets/level.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
@@ -61,3 +62,26 @@ int instance_limited_read(const struct instance *instance, const struct policy *
 /* Clears these states and bans, but not shared states (per rule). Reports. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count);
+
+/* Whether the data path takes a source for a known one. */
+
+/* Did a packet of the source (mapped) pass while the policy used new-source? Silent. */
+int instance_source_is_known(const struct instance *instance, const uint8_t source[16],
+			     bool *known);
+
+/* Which sources were known at some time: a copy of the filter of known sources
+ * (bpf/algorithm/known_filter.h), which takes a source for another one now and then. Silent. */
+
+struct known_then { /* zero-initialised: no source was known */
+	struct rl_known_set *sets;
+	uint32_t mask;
+	uint64_t epoch;
+};
+
+/* As of now, in place of what it had. -ENOENT: no rule of the policy asks for new sources, or there
+ * is no hot table; other negative errno. Then no source was known. */
+int known_then_read(const struct instance *instance, struct known_then *out);
+void known_then_clear(struct known_then *then);
+
+bool known_then_has(const struct known_then *then, const struct instance *instance,
+		    const uint8_t source[16]);

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A search for states of one address; source.c, source_packet.c and source_forgive.c share it. */
+/* A search for states of one address; source.c and source_packet.c share it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compile/allowance.h"
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
-#include "kernel/state/source_entry.h"
 #include "policy/packets/level.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
+
+/* The state or ban of one key under one limit, as it was found. */
+struct source_entry {
+	struct rl_state_key key;
+	const struct rule *rule; /* in the policy; NULL: banned from everything */
+	bool has_state;
+	struct allowance allowance; /* valid if has_state */
+	bool admits;                /* the packet that is asked about; valid if has_state */
+	uint64_t ban_ns;            /* time left; 0: not banned */
+	uint64_t next_ns; /* until a packet may pass: the wait, the ban or the source's ban */
+};
 
 /* A rule by the id of its limit. */
 struct search_id {

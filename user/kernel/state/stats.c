@@ -10,24 +10,17 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "base/message.h"
 #include "base/privilege.h"
 #include "kernel/attach/companion.h"
-#include "kernel/attach/program.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/find.h"
-#include "kernel/instance/instance.h"
-#include "kernel/maps/chunks.h"
-#include "kernel/maps/hot_table.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/policy_read.h"
-#include "policy/policy.h"
 
 /* Counters of bans and of the hot table, if there is one. */
 static int pressure_read(const struct instance *instance, struct instance_stats *out)

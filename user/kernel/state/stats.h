@@ -2,14 +2,13 @@
 /* Reads the counters and the status of an instance. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
 #include "kernel/attach/program.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
-#include "kernel/policy/rule_counters.h"
+#include "kernel/maps/slot_maps.h"
 #include "kernel/proof/connections.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarms.h"

@@ -21,9 +21,7 @@
 #include "kernel/attach/program.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/find.h"
-#include "kernel/instance/instance.h"
 #include "kernel/state/stats.h"
-#include "kernel/watch/sampler.h"
 #include "policy/names.h"
 
 #define LEASE_NS    (3 * NS_PER_SECOND)

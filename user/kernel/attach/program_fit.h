@@ -12,7 +12,7 @@
  * ids. Call with the writers' lock. Reports. */
 int program_swap(const struct instance *instance, uint32_t *before, uint32_t *after);
 
-/* ---- program_fit.c: makes the running program fit the policy
+/* ---- makes the running program fit the policy
  *
  * Some parts of the data path are only in the programs of policies that use them (RL_USE_PROGRAM).
  */
