@@ -34,8 +34,10 @@
 #include "kernel/instance/open.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/policy_write.h"
+#include "kernel/scope.h"
 #include "probe.skel.h"
 #include "rlctl.skel.h"
 
@@ -52,24 +54,18 @@ static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted
 
 /* ---- the clocks */
 
-static int clocks_read(int fd, struct rl_clocks *out)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = out, .ctx_size_in = sizeof(*out));
-
-	return bpf_prog_test_run_opts(fd, &opts);
-}
-
 /* Waits for the next tick and reads the clocks right after it. If this process was preempted at
  * that tick, waits for another one and tolerates a larger gap, because slow or busy machines
  * preempt it at ticks. */
 static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 {
-	int ret = clocks_read(fd, out);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = out, .ctx_size_in = sizeof(*out));
+	int ret = bpf_prog_test_run_opts(fd, &opts);
 
 	while (!ret) {
 		struct rl_clocks before = *out;
 
-		ret = clocks_read(fd, out);
+		ret = bpf_prog_test_run_opts(fd, &opts);
 		if (out->jiffies == before.jiffies)
 			continue;
 		if (out->monotonic_ns - before.monotonic_ns <= *gap_ns)
@@ -123,18 +119,12 @@ static int ticks_read(struct rl_instance *info)
 
 static int maps_make(const char *path, const struct rl_instance *info)
 {
-	int fd, ret = object_maps_make(path, info, 0);
-	uint32_t zero = 0;
+	int ret = object_maps_make(path, info, 0);
 
 	if (ret)
 		return ret;
-	fd = pin_open_at(path, "instance", true);
-	if (fd < 0)
-		return fd;
-	if (bpf_map_update_elem(fd, &zero, info, BPF_ANY))
-		ret = -errno;
-	close(fd);
-	return ret;
+	CLOSED int fd = pin_open_at(path, "instance", true);
+	return fd < 0 ? fd : map_put(fd, info);
 }
 
 /* ---- attach */
@@ -357,8 +347,7 @@ int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 	char root[INSTANCE_PATH_MAX];
 	int ret;
 
-	snprintf(root, sizeof(root), "%s", path);
-	*strrchr(root, '/') = '\0';
+	pins_parent(path, 1, root);
 	ret = instance_clean(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);

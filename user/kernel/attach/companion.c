@@ -23,29 +23,26 @@
 #include "kernel/failures.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
+#include "kernel/scope.h"
 #include "sent.skel.h"
 
 static int companion_note(const struct instance *instance, struct rl_instance *info,
 			  uint32_t program)
 {
 	int ret = instance_info_now(instance, info);
-	uint32_t zero = 0;
 
 	if (ret)
 		return ret;
 	info->companion = program;
-	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+	return map_put(instance->fd.instance, info);
 }
 
 int companion_find(const char *path, const char *device, struct device_program *out)
 {
-	int fd = pin_open_at(path, "instance", false), ret = fd < 0 ? fd : 0;
+	CLOSED int fd = pin_open_at(path, "instance", false);
 	uint32_t mark = 0;
+	int ret = fd < 0 ? fd : map_id(fd, &mark);
 
-	if (!ret)
-		ret = map_id(fd, &mark);
-	if (fd >= 0)
-		close(fd);
 	return ret ? ret : tc_program_find(device, RL_HOOK_EGRESS, mark, out);
 }
 
@@ -118,8 +115,7 @@ static int companion_init(const struct instance *instance, struct companion *out
 
 	if (ifindex < 0)
 		return ifindex;
-	snprintf(out->root, sizeof(out->root), "%s", instance->path);
-	*strrchr(out->root, '/') = '\0';
+	pins_parent(instance->path, 1, out->root);
 	snprintf(out->pins, sizeof(out->pins), "%s/" COMPANION_FOLDER, instance->path);
 	out->place = (struct tc_place){.device = instance->device,
 				       .pins = out->pins,
@@ -159,21 +155,6 @@ static bool is_there(const struct instance *instance, const struct rl_instance *
 	return !ret;
 }
 
-int companion_attach(const struct instance *instance, struct rl_instance *info)
-{
-	struct sent_bpf *skel;
-	int ret;
-
-	if (is_there(instance, info))
-		return 0;
-	skel = program_load(instance, info);
-	if (!skel)
-		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
-	ret = program_take(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
-	sent_bpf__destroy(skel);
-	return ret ? report_tc_error(instance->device, ret) : 0;
-}
-
 static int program_exchange(const struct instance *instance, struct rl_instance *info,
 			    int program_fd)
 {
@@ -192,19 +173,30 @@ static int program_exchange(const struct instance *instance, struct rl_instance 
 	return companion_note(instance, info, ret ? RL_COMPANION_COMING : now.id);
 }
 
-int companion_replace(const struct instance *instance, struct rl_instance *info)
+/* Loads it, and puts it to the device by this function. Reports. */
+static int program_put(const struct instance *instance, struct rl_instance *info,
+		       int (*put)(const struct instance *instance, struct rl_instance *info,
+				  int program_fd))
 {
-	struct sent_bpf *skel;
+	struct sent_bpf *skel = program_load(instance, info);
 	int ret;
 
-	if (!is_there(instance, info))
-		return companion_attach(instance, info);
-	skel = program_load(instance, info);
 	if (!skel)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
-	ret = program_exchange(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
+	ret = put(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
 	sent_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;
+}
+
+int companion_attach(const struct instance *instance, struct rl_instance *info)
+{
+	return is_there(instance, info) ? 0 : program_put(instance, info, program_take);
+}
+
+int companion_replace(const struct instance *instance, struct rl_instance *info)
+{
+	return program_put(instance, info,
+			   is_there(instance, info) ? program_exchange : program_take);
 }
 
 int companion_remove(const struct instance *instance)
@@ -224,8 +216,7 @@ static int clsact_give_back(const struct instance *instance, struct rl_instance 
 
 	if (info->mode == RL_MODE_TC)
 		return 0;
-	snprintf(root, sizeof(root), "%s", instance->path);
-	*strrchr(root, '/') = '\0';
+	pins_parent(instance->path, 1, root);
 	lock = pins_lock_all(root, LOCK_WAIT_MS);
 	if (lock < 0)
 		return lock;

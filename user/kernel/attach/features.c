@@ -15,6 +15,7 @@
 #include "base/message.h"
 #include "kernel/attach/object.h"
 #include "kernel/device/cpus.h"
+#include "kernel/scope.h"
 #include "rlctl.skel.h"
 
 #define PROBE_SOURCES  1024 /* of the object that is loaded only as a probe */
@@ -147,11 +148,11 @@ static void program_load(struct rlctl_bpf *skel, struct load_result *out)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret = rlctl_bpf__load(skel); /* links the functions of a program */
 
-	if (!ret && bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info, &size))
-		ret = -errno;
-	out->error = ret;
+	out->error = rlctl_bpf__load(skel); /* links the functions of a program */
+	if (!out->error)
+		out->error = bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info,
+						    &size);
 	out->jited = info.jited_prog_len;
 }
 
@@ -243,15 +244,10 @@ static bool functions_exist(void)
 /* How many connections it has; -1 if there is no connection tracking. */
 static int64_t connections(void)
 {
-	FILE *file = fopen(COUNT, "re");
-	int64_t count = -1;
+	CLOSED_FILE FILE *file = fopen(COUNT, "re");
+	int64_t count;
 
-	if (!file)
-		return -1;
-	if (fscanf(file, "%" SCNd64, &count) != 1)
-		count = -1;
-	fclose(file);
-	return count;
+	return file && fscanf(file, "%" SCNd64, &count) == 1 ? count : -1;
 }
 
 enum conntrack conntrack_read(void)

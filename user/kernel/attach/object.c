@@ -4,7 +4,7 @@
 #include "kernel/attach/object.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -24,6 +24,7 @@
 #include "kernel/proof/asked_table.h"
 #include "kernel/proof/connections.h"
 #include "kernel/proof/peers.h"
+#include "kernel/scope.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/alarm_maps.h"
 #include "kernel/state/bans.h"
@@ -38,23 +39,13 @@
 #define SLOTS_ARRAY 8192u /* further slots are in chunks */
 #define SPILLED_MIN 4096u
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint32_t max_u32(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 void instance_sizes(struct rl_instance *info)
 {
 	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/match/prefix_cache.h");
 	if (!info->rules)
 		info->rules = RULES_DEFAULT;
-	info->rules = min_u32(info->rules, min_u32(info->prefixes, RULES_MAX));
-	info->slots = min_u32(2 * info->prefixes, SLOTS_ARRAY);
+	info->rules = MIN(info->rules, MIN(info->prefixes, RULES_MAX));
+	info->slots = MIN(2 * info->prefixes, SLOTS_ARRAY);
 	info->slots = (info->slots + RL_COUNTERS_SLOTS - 1) & -RL_COUNTERS_SLOTS;
 	for (info->cache_sets = SETS_MIN; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
@@ -107,7 +98,7 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
-	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
+	bpf_map__set_max_entries(skel->maps.spilled, MAX(info->sources / 4, SPILLED_MIN));
 	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.fleet_limits, RL_FLEET_LIMITS);
@@ -128,7 +119,7 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_type(skel->maps.logs, lru_type(info));
 	bpf_map__set_value_size(skel->maps.logs, log_size);
 	bpf_map__set_max_entries(skel->maps.logs, lru_states(info, RL_LRU_LOGS));
-	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
+	bpf_map__set_value_size(skel->maps.fresh, MAX(log_size, sizeof(struct rl_slots)));
 	skel->rodata->log_depth = info->log_depth;
 }
 
@@ -203,20 +194,17 @@ static enum object_kind object_choose(const struct rl_instance *info)
 static int filters_put(const struct rl_instance *info, const struct rl_filters *filters,
 		       void *object, size_t size)
 {
-	struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
-	int ret = code ? filters_code(info, filters, code) : -ENOMEM;
+	FREED struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
+	int count = code ? filters_code(info, filters, code) : -ENOMEM;
 
-	if (ret >= 0)
-		ret = filter_image_put(object, size, code, ret);
-	free(code);
-	return ret;
+	return count < 0 ? count : filter_image_put(object, size, code, count);
 }
 
 static int skeleton_read(struct rlctl_bpf *skel, const struct rl_instance *info,
 			 const struct rl_filters *filters)
 {
 	size_t size = 0;
-	void *object = object_unpack(object_choose(info), &size);
+	FREED void *object = object_unpack(object_choose(info), &size);
 	int ret = object ? 0 : -errno;
 
 	if (!ret && info->program_uses & RL_USE_EXTENDED)
@@ -226,7 +214,6 @@ static int skeleton_read(struct rlctl_bpf *skel, const struct rl_instance *info,
 	if (!ret)
 		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
 	skel->skeleton->data = NULL; /* libbpf has read it */
-	free(object);
 	return ret;
 }
 
@@ -316,15 +303,12 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 static int policy_pin_set(const char *path, const char *name, bool stays, struct bpf_map *map)
 {
 	char pin[INSTANCE_PATH_MAX + 32];
-	int ret, fd = pin_open_at(path, name, true);
+	CLOSED int fd = pin_open_at(path, name, true);
 
 	snprintf(pin, sizeof(pin), "%s/%s", path, name);
 	if (fd == -ENOENT)
 		return stays ? bpf_map__set_pin_path(map, pin) : 0;
-	ret = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
 }
 
 /* `stay`: the maps that are missing are made and pinned; else those of the policy have no pins. */
@@ -388,16 +372,14 @@ int object_maps_make(const char *path, const struct rl_instance *info, uint64_t 
 static int open_pinned(const char *path, const struct rl_instance *info,
 		       const struct rl_filters *filters, bool stay, struct rlctl_bpf **out)
 {
-	struct rlctl_bpf *skel = object_open_with(info, filters);
 	int ret;
 
-	if (!skel)
+	*out = object_open_with(info, filters);
+	if (!*out)
 		return -(errno ?: ENOMEM);
-	ret = pin_paths_set(skel, path, info, info->program_uses, stay);
+	ret = pin_paths_set(*out, path, info, info->program_uses, stay);
 	if (ret)
-		rlctl_bpf__destroy(skel);
-	else
-		*out = skel;
+		rlctl_bpf__destroy(*out);
 	return ret;
 }
 
@@ -409,35 +391,28 @@ int object_open_pinned(const char *path, const struct rl_instance *info, struct 
 	return ret ? ret : open_pinned(path, info, &filters, true, out);
 }
 
-static int loaded(struct rlctl_bpf *skel, struct rlctl_bpf **out)
-{
-	int ret = rlctl_bpf__load(skel);
-
-	if (ret)
-		rlctl_bpf__destroy(skel);
-	else
-		*out = skel;
-	return ret;
-}
-
 int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
 {
-	struct rlctl_bpf *skel = NULL;
-	int ret = object_open_pinned(path, info, &skel);
+	int ret = object_open_pinned(path, info, out);
 
-	return ret ? ret : loaded(skel, out);
+	if (ret)
+		return ret;
+	ret = rlctl_bpf__load(*out);
+	if (ret)
+		rlctl_bpf__destroy(*out);
+	return ret;
 }
 
 int object_load_check(const char *path, const struct rl_instance *info,
 		      const struct rl_filters *filters)
 {
-	struct rlctl_bpf *skel = NULL;
+	struct rlctl_bpf *skel;
 	int ret = open_pinned(path, info, filters, false, &skel);
 
-	if (!ret)
-		ret = loaded(skel, &skel);
-	if (!ret)
-		rlctl_bpf__destroy(skel);
+	if (ret)
+		return ret;
+	ret = rlctl_bpf__load(skel);
+	rlctl_bpf__destroy(skel);
 	return ret;
 }
 
@@ -445,21 +420,9 @@ int object_load_check(const char *path, const struct rl_instance *info,
 
 static bool is_missing(const struct instance *instance, enum policy_map map)
 {
-	int fd = policy_map_open(instance, map);
+	CLOSED int fd = policy_map_open(instance, map);
 
-	if (fd >= 0)
-		close(fd);
 	return fd == -ENOENT;
-}
-
-static void logs_note(const struct instance *instance)
-{
-	uint32_t logs = lru_states(&instance->info, RL_LRU_LOGS);
-
-	if (logs < instance->info.sources && !instance->clock_injected)
-		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
-		     "attach with a smaller --log-depth for more",
-		     instance->device, instance->info.log_depth, logs);
 }
 
 /* Makes those of the policy that are missing, and gives all the group: a writer that was killed may
@@ -468,6 +431,7 @@ static int own_maps_make(const struct instance *instance, uint64_t uses)
 {
 	const struct rl_instance *info = &instance->info;
 	bool lack = false, had_logs = !is_missing(instance, POLICY_MAP_logs);
+	uint32_t logs = lru_states(info, RL_LRU_LOGS);
 	int ret = 0;
 
 	for (int map = 0; map < POLICY_MAP_COUNT; map++)
@@ -477,8 +441,11 @@ static int own_maps_make(const struct instance *instance, uint64_t uses)
 	for (int map = 0; !ret && map < POLICY_MAP_COUNT; map++)
 		if (policy_map_is_used(info, uses, map))
 			ret = policy_map_share(instance, map);
-	if (!ret && !had_logs && uses & RL_USE_LOGS)
-		logs_note(instance);
+	if (!ret && !had_logs && uses & RL_USE_LOGS && logs < info->sources &&
+	    !instance->clock_injected)
+		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
+		     "attach with a smaller --log-depth for more",
+		     instance->device, info->log_depth, logs);
 	return ret;
 }
 

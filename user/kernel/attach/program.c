@@ -3,31 +3,35 @@
 
 #include "kernel/attach/program.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 int program_uses(int fd, uint32_t wanted, uint32_t *id)
 {
 	uint32_t maps[64] = {0};
 	struct bpf_prog_info info = {.nr_map_ids = 64, .map_ids = (uint64_t)(uintptr_t)maps};
 	uint32_t size = sizeof(info);
+	int ret = fd < 0 ? fd : bpf_obj_get_info_by_fd(fd, &info, &size);
 
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return -errno;
+	if (ret)
+		return fd == -ENOENT ? 0 : ret;
 	*id = info.id;
 	for (uint32_t i = 0; i < info.nr_map_ids && i < 64; i++)
 		if (maps[i] == wanted)
 			return 1;
 	return 0;
+}
+
+int program_id_uses(uint32_t program, uint32_t wanted, uint32_t *id)
+{
+	CLOSED int fd = bpf_prog_get_fd_by_id(program);
+
+	return program_uses(fd, wanted, id);
 }
 
 uint32_t program_id(int fd)
@@ -38,46 +42,29 @@ uint32_t program_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.id;
 }
 
-static bool program_has(uint32_t program, const char *path)
-{
-	int fd = bpf_prog_get_fd_by_id(program);
-	uint32_t policy, id;
-	bool has = !pins_policy_id(path, &policy) && program_uses(fd, policy, &id) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return has;
-}
-
 static bool folder_pins_find(const char *root, uint32_t program, char out[INSTANCE_PATH_MAX])
 {
+	CLOSED_DIR DIR *dir = opendir(root);
+	uint32_t policy, id;
 	struct pinned at;
-	bool found = false;
-	DIR *dir = opendir(root);
 
-	while (dir && !found && pins_next(dir, root, &at))
-		found = program_has(program, at.path);
-	if (found)
+	while (dir && pins_next(dir, root, &at)) {
+		if (pins_policy_id(at.path, &policy) || program_id_uses(program, policy, &id) <= 0)
+			continue;
 		memcpy(out, at.path, sizeof(at.path));
-	if (dir)
-		closedir(dir);
-	return found;
+		return true;
+	}
+	return false;
 }
 
 bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX])
 {
-	char root[INSTANCE_PATH_MAX];
-	struct dirent *entry;
+	char all[INSTANCE_PATH_MAX + 8], root[INSTANCE_PATH_MAX + 32];
 	bool found = false;
-	DIR *dir;
 
-	snprintf(root, sizeof(root), "%s/rlctl", bpffs);
-	dir = opendir(root);
-	while (dir && !found && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && snprintf(root, sizeof(root), "%s/rlctl/%.24s", bpffs,
-							entry->d_name) < (int)sizeof(root))
-			found = folder_pins_find(root, program, out);
-	if (dir)
-		closedir(dir);
+	snprintf(all, sizeof(all), "%s/" PINS_FOLDER, bpffs);
+	CLOSED_DIR DIR *dir = opendir(all);
+	while (dir && !found && pins_netns_next(dir, all, root))
+		found = folder_pins_find(root, program, out);
 	return found;
 }

@@ -21,8 +21,9 @@ struct device_program {
 /* Does the program use the map? 1 if it does, and *id is the program's; 0 if it does not or fd is
  * -ENOENT; another negative errno (also one passed as fd) if that cannot be determined. */
 int program_uses(int fd, uint32_t wanted, uint32_t *id);
+int program_id_uses(uint32_t program, uint32_t wanted, uint32_t *id);
 
-/* ---- program_pins.c: a program that came along with its device from another network namespace */
+/* ---- a program that came along with its device from another network namespace */
 
 /* The pins of the instance, of whatever network namespace, that has the program. Silent. */
 bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX]);

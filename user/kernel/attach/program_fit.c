@@ -65,12 +65,11 @@ int program_swap(const struct instance *instance, uint32_t *before, uint32_t *af
 static int uses_note(const struct instance *instance, struct rl_instance *info, uint64_t uses)
 {
 	int ret = instance_info_now(instance, info);
-	uint32_t zero = 0;
 
 	if (ret)
 		return ret;
 	info->program_uses = uses;
-	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+	return map_put(instance->fd.instance, info);
 }
 
 static int report_change_error(const struct instance *instance, int error)

@@ -19,6 +19,7 @@
 #include "compile/numbers.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 
 #define FQ_HANDLE     0x726c0000u /* identifies our fq */
 #define FQ_PACKETS    131072u     /* the leaky bucket limits the queue, not fq */
@@ -231,13 +232,6 @@ void fq_missing_note(const struct instance *instance, const struct policy *polic
 
 /* ---- clsact, shared by all instances in mode tc of a device */
 
-static int info_write(int map_fd, const struct rl_instance *info)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(map_fd, &zero, info, BPF_ANY) ? -errno : 0;
-}
-
 int clsact_make(const char *device, enum rl_hook hook, struct rl_instance *info, int info_fd)
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
@@ -254,41 +248,35 @@ int clsact_make(const char *device, enum rl_hook hook, struct rl_instance *info,
 		return -EEXIST;
 	}
 	info->made_clsact = 1;
-	ret = info_write(info_fd, info);
+	ret = map_put(info_fd, info);
 	if (!ret)
 		ret = bpf_tc_hook_create(&clsact);
 	if (ret != -EEXIST)
 		return ret;
 	info->made_clsact = 0; /* another process created it first */
-	return info_write(info_fd, info);
+	return map_put(info_fd, info);
 }
 
-/* Does the instance have a program at a tc hook? */
-static bool needs_clsact(const struct rl_instance *info)
-{
-	return info->mode == RL_MODE_TC || info->companion;
-}
-
-/* Makes the instance at that hook responsible for removing clsact. -ENOENT if none there needs it.
- */
+/* Makes the instance at that hook, which needs it for a program at a tc hook, responsible for
+ * removing clsact. -ENOENT if there is none. */
 static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 		       const struct rl_instance *info)
 {
 	char path[INSTANCE_PATH_MAX];
-	struct instance instance;
+	struct instance other;
 	int ret = pins_path(root, device, hook, path);
 
 	if (!ret)
-		ret = instance_open_path(path, device, true, &instance);
+		ret = instance_open_path(path, device, true, &other);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
-	if (instance.info.ifindex != info->ifindex || !needs_clsact(&instance.info)) {
-		ret = -ENOENT;
-	} else {
-		instance.info.made_clsact = 1;
-		ret = info_write(instance.fd.instance, &instance.info);
+	ret = -ENOENT;
+	if (other.info.ifindex == info->ifindex &&
+	    (other.info.mode == RL_MODE_TC || other.info.companion)) {
+		other.info.made_clsact = 1;
+		ret = map_put(other.fd.instance, &other.info);
 	}
-	maps_close(&instance.fd);
+	maps_close(&other.fd);
 	return ret;
 }
 
@@ -323,7 +311,7 @@ int clsact_undo(const char *root, const char *device, struct rl_instance *info, 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	info->made_clsact = 0;
-	return info_write(info_fd, info);
+	return map_put(info_fd, info);
 }
 
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,12 +22,14 @@
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
 #include "kernel/proof/answers.h"
 #include "kernel/proof/peers.h"
+#include "kernel/scope.h"
 #include "kernel/state/bans.h"
 #include "policy/policy.h"
 #include "rlctl.skel.h"
@@ -50,14 +51,6 @@ static int report_layout(const char *device, enum rl_hook hook)
 	return -EPROTO;
 }
 
-static int map_info_read(int fd, struct bpf_map_info *out)
-{
-	uint32_t size = sizeof(*out);
-
-	memset(out, 0, sizeof(*out));
-	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
-}
-
 static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *there)
 {
 	return bpf_map__type(wanted) == there->type &&
@@ -68,45 +61,36 @@ static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *
 /* Compares the inner maps of an outer map; their number of entries may differ. */
 static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
 {
-	bool agree = true;
-
-	for (uint32_t slot = 0; agree && slot < SLOTS_MAX; slot++) {
+	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
+		CLOSED int fd = inner_open(instance, outer, slot);
 		struct bpf_map_info there;
-		int fd = inner_open(instance, outer, slot);
 
-		if (fd < 0)
-			continue;
-		agree = !map_info_read(fd, &there) && map_agrees(wanted, &there);
-		close(fd);
+		if (fd >= 0 && (map_info(fd, &there) || !map_agrees(wanted, &there)))
+			return false;
 	}
-	return agree;
+	return true;
 }
 
 static bool pin_agrees(const struct instance *instance, const struct bpf_map *wanted, int fd)
 {
+	const struct bpf_map *inner = bpf_map__inner_map((struct bpf_map *)wanted);
 	struct bpf_map_info there;
 
-	if (map_info_read(fd, &there) || !map_agrees(wanted, &there) ||
-	    bpf_map__max_entries(wanted) != there.max_entries ||
-	    bpf_map__map_flags(wanted) != there.map_flags)
-		return false;
-	return !bpf_map__inner_map((struct bpf_map *)wanted) ||
-	       slots_agree(instance, bpf_map__inner_map((struct bpf_map *)wanted), fd);
+	return !map_info(fd, &there) && map_agrees(wanted, &there) &&
+	       bpf_map__max_entries(wanted) == there.max_entries &&
+	       bpf_map__map_flags(wanted) == there.map_flags &&
+	       (!inner || slots_agree(instance, inner, fd));
 }
 
 /* Their number of elements may differ. */
 static bool policy_pin_agrees(const struct instance *instance, enum policy_map map,
 			      const struct bpf_map *wanted)
 {
-	int fd = policy_map_open(instance, map);
+	CLOSED int fd = policy_map_open(instance, map);
 	struct bpf_map_info there;
-	bool agrees = fd == -ENOENT ||
-		      (fd >= 0 && !map_info_read(fd, &there) && map_agrees(wanted, &there) &&
-		       bpf_map__map_flags(wanted) == there.map_flags);
 
-	if (fd >= 0)
-		close(fd);
-	return agrees;
+	return fd == -ENOENT || (fd >= 0 && !map_info(fd, &there) && map_agrees(wanted, &there) &&
+				 bpf_map__map_flags(wanted) == there.map_flags);
 }
 
 static int layout_check(const struct instance *instance)
@@ -128,29 +112,27 @@ static int layout_check(const struct instance *instance)
 	return agree ? 0 : report_layout(instance->device, instance->info.hook);
 }
 
-static int report_nothing(const char *device, enum rl_hook hook)
-{
-	fail("nothing to replace on %s%s%s: attach without --replace", device,
-	     hook ? " --hook " : "", hook ? hook_name(hook) : "");
-	return -ENOENT;
-}
-
 int instance_replace_open(const struct target *target, struct instance *out)
 {
+	const char *device = target->device;
+	enum rl_hook hook = target->hook;
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	int ret = pins_root_follow(target->bpffs, false, root);
 
 	if (!ret)
-		ret = pins_path(root, target->device, target->hook, path);
+		ret = pins_path(root, device, hook, path);
 	if (ret)
 		return ret;
-	ret = instance_open_at(path, target->device, target->hook, USE_WRITE, out);
+	ret = instance_open_at(path, device, hook, USE_WRITE, out);
 	if (ret == -EPROTO)
-		return report_layout(target->device, target->hook);
+		return report_layout(device, hook);
 	if (ret == -ENOENT)
-		return report_nothing(target->device, target->hook);
+		fail("nothing to replace on %s%s%s: attach without --replace", device,
+		     hook ? " --hook " : "", hook ? hook_name(hook) : "");
+	else if (ret)
+		report_open_error(device, hook, ret);
 	if (ret)
-		return report_open_error(target->device, target->hook, ret);
+		return ret;
 	ret = layout_check(out);
 	if (ret)
 		instance_close(out);
@@ -161,8 +143,7 @@ int instance_replace_open(const struct target *target, struct instance *out)
 
 static int info_write(struct instance *instance, const struct rl_instance *info)
 {
-	uint32_t zero = 0;
-	int ret = bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+	int ret = map_put(instance->fd.instance, info);
 
 	if (ret)
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
@@ -213,18 +194,9 @@ static int sizes_raise(struct instance *instance, const struct sizes *wanted)
 	return more_bans || more_prefixes ? info_write(instance, &info) : 0;
 }
 
-/* An interrupted change of the program is over. */
-static int program_settled_note(struct instance *instance)
-{
-	struct rl_instance info = instance->info;
-
-	instance_info_read(instance->path, &info); /* others may have changed it meanwhile */
-	info.program_uses &= RL_USE_PROGRAM;
-	return info_write(instance, &info);
-}
-
 int instance_replace(struct instance *instance, const struct sizes *wanted)
 {
+	struct rl_instance info;
 	uint32_t now, before;
 	int ret = sizes_raise(instance, wanted);
 
@@ -239,8 +211,13 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 		ret = peers_make(instance); /* it may be possible now */
 	if (!ret)
 		ret = program_swap(instance, &before, &now);
-	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)
-		ret = program_settled_note(instance);
+	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED) {
+		info = instance->info;
+		instance_info_read(instance->path,
+				   &info);           /* others may have changed it meanwhile */
+		info.program_uses &= RL_USE_PROGRAM; /* an interrupted change of it is over */
+		ret = info_write(instance, &info);
+	}
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook), now);

@@ -68,15 +68,10 @@ struct filter_search {
 static int search_fits(const struct filter_search *search)
 {
 	uint32_t program = search->out->id;
-	int fd, ret;
 
 	if (search->program)
 		return program == search->program;
-	fd = bpf_prog_get_fd_by_id(program);
-	ret = program_uses(fd, search->wanted, &search->out->id);
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return program_id_uses(program, search->wanted, &search->out->id);
 }
 
 /* libbpf names a filter after its program, followed by the program's id. */

@@ -6,16 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 /* ---- from linux/bpf.h of Linux 6.6, which Debian 12 lacks */
 
@@ -69,18 +68,6 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out)
 	return 0;
 }
 
-/* Is the program with that id ours? As program_uses. */
-static int is_ours(uint32_t program, uint32_t wanted)
-{
-	int fd = bpf_prog_get_fd_by_id(program), ret;
-	uint32_t id;
-
-	ret = program_uses(fd, wanted, &id);
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
 static void program_add(const struct tcx_list *list, uint32_t at, struct device_program *out)
 {
 	*out = (struct device_program){.id = list->programs[at], .link = list->links[at]};
@@ -89,10 +76,11 @@ static void program_add(const struct tcx_list *list, uint32_t at, struct device_
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
 {
 	struct tcx_list list;
+	uint32_t id;
 	int ret = tcx_read(ifindex, hook, &list);
 
 	for (uint32_t i = 0; !ret && i < list.count; i++) {
-		ret = is_ours(list.programs[i], wanted);
+		ret = program_id_uses(list.programs[i], wanted, &id);
 		if (ret > 0) {
 			program_add(&list, i, out);
 			return 0;
@@ -104,13 +92,13 @@ int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct dev
 
 uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t wanted)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, id;
 	struct tcx_list list;
 
 	if (tcx_read(ifindex, hook, &list))
 		return 0;
 	for (uint32_t i = 0; i < list.count; i++)
-		count += is_ours(list.programs[i], wanted) > 0;
+		count += program_id_uses(list.programs[i], wanted, &id) > 0;
 	return count;
 }
 
@@ -121,7 +109,7 @@ static int link_read(int fd, struct tcx_link *out)
 	uint32_t size = sizeof(*out);
 
 	*out = (struct tcx_link){0};
-	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
+	return bpf_obj_get_info_by_fd(fd, out, &size);
 }
 
 /* The id of the program at ingress that belongs to the device's xdp instance, which runs before
@@ -149,56 +137,49 @@ static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t af
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
 	struct tcx_list list;
-	int fd, ret = tcx_read(ifindex, hook, &list); /* EINVAL is ambiguous: query first */
+	int ret = tcx_read(ifindex, hook, &list); /* EINVAL is ambiguous: query first */
 
 	if (ret)
 		return ret;
-	fd = bpf_link_create(program_fd, ifindex, attach_type_of(hook), &opts);
-	if (fd >= 0)
-		return fd;
-	return errno == ERANGE ? -EOPNOTSUPP : -errno;
+	ret = bpf_link_create(program_fd, ifindex, attach_type_of(hook), &opts);
+	return ret == -ERANGE ? -EOPNOTSUPP : ret;
 }
 
-static int link_pin(int fd, const char *path, const char *name)
+/* A new link before all others except the stand-in of xdp, with a pin of that name. */
+static int link_put(const char *path, const char *name, int ifindex, enum rl_hook hook,
+		    int program_fd, struct tcx_link *out)
 {
-	char pin[INSTANCE_PATH_MAX + 16];
+	CLOSED int fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
+	int ret = fd < 0 ? fd : link_read(fd, out);
 
-	snprintf(pin, sizeof(pin), "%s/%s", path, name);
-	return bpf_obj_pin(fd, pin) ? -errno : 0;
+	return ret ? ret : pin_make(path, name, fd);
 }
 
 int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 		       uint32_t *program)
 {
-	int ret, fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
 	struct tcx_link link;
+	int ret = link_put(path, LINK_PIN, ifindex, hook, program_fd, &link);
 
-	if (fd < 0)
-		return fd;
-	ret = link_read(fd, &link);
-	if (!ret)
-		ret = link_pin(fd, path, LINK_PIN);
 	if (!ret)
 		*program = link.program;
-	close(fd);
 	return ret;
 }
 
 static int link_detach(uint32_t id)
 {
-	int ret, fd = bpf_link_get_fd_by_id(id);
+	CLOSED int fd = bpf_link_get_fd_by_id(id);
+	int ret = fd < 0 ? fd : bpf_link_detach(fd);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	ret = bpf_link_detach(fd) ? -errno : 0;
-	close(fd);
-	return ret == -ENOLINK || ret == -ENODEV ? 0 : ret; /* already detached */
+	/* Its device is gone, or it is already detached. */
+	return ret == -ENOENT || ret == -ENOLINK || ret == -ENODEV ? 0 : ret;
 }
 
 /* Detaches all our programs except the one of the link `kept`. */
 static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
 {
 	struct tcx_list list;
+	uint32_t id;
 	int ret = tcx_read(ifindex, hook, &list);
 
 	if (ret)
@@ -206,7 +187,7 @@ static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32
 	for (uint32_t i = 0; ret >= 0 && i < list.count; i++) {
 		if (list.links[i] == kept)
 			continue;
-		ret = is_ours(list.programs[i], wanted);
+		ret = program_id_uses(list.programs[i], wanted, &id);
 		if (ret > 0)
 			ret = link_detach(list.links[i]);
 	}
@@ -224,30 +205,26 @@ int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
  * check that it is pinned and that the instance has this device. */
 static bool link_is_pinned(const char *path, int ifindex)
 {
-	int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path);
 	struct rl_instance info;
 	struct stat pin;
-	bool pinned = folder >= 0 && !fstatat(folder, LINK_PIN, &pin, AT_SYMLINK_NOFOLLOW);
 
-	if (folder >= 0)
-		close(folder);
-	return pinned && instance_info_read(path, &info) && (int)info.ifindex == ifindex;
+	return folder >= 0 && !fstatat(folder, LINK_PIN, &pin, AT_SYMLINK_NOFOLLOW) &&
+	       instance_info_read(path, &info) && (int)info.ifindex == ifindex;
 }
 
 int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
 			      struct device_program *out)
 {
-	int ret, fd = pin_open_at(path, LINK_PIN, true);
+	CLOSED int fd = pin_open_at(path, LINK_PIN, true);
 	struct tcx_link link;
+	int ret;
 
 	if (fd == -EACCES || fd == -EPERM || fd == -EROFS) {
 		*out = (struct device_program){.id = program};
 		return link_is_pinned(path, ifindex) ? 0 : -ENOENT;
 	}
-	if (fd < 0)
-		return fd;
-	ret = link_read(fd, &link);
-	close(fd);
+	ret = fd < 0 ? fd : link_read(fd, &link);
 	if (ret)
 		return ret;
 	*out = (struct device_program){.id = link.program, .link = link.id};
@@ -258,15 +235,10 @@ int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, 
 
 bool tcx_link_is_dead(const char *path)
 {
-	int fd = pin_open_at(path, LINK_PIN, true);
+	CLOSED int fd = pin_open_at(path, LINK_PIN, true);
 	struct tcx_link link;
-	bool dead;
 
-	if (fd < 0)
-		return false;
-	dead = !link_read(fd, &link) && !link.ifindex;
-	close(fd);
-	return dead;
+	return fd >= 0 && !link_read(fd, &link) && !link.ifindex;
 }
 
 /* ---- replace */
@@ -274,49 +246,34 @@ bool tcx_link_is_dead(const char *path)
 /* Replaces the program of the link atomically if it is still the old one. */
 static int link_update(const struct device_program *old, int program_fd)
 {
-	int fd = bpf_link_get_fd_by_id(old->link);
-	int old_fd = fd < 0 ? fd : bpf_prog_get_fd_by_id(old->id);
+	CLOSED int fd = bpf_link_get_fd_by_id(old->link);
+	CLOSED int old_fd = fd < 0 ? fd : bpf_prog_get_fd_by_id(old->id);
 	LIBBPF_OPTS(bpf_link_update_opts, opts, .flags = BPF_F_REPLACE, .old_prog_fd = old_fd);
-	int ret = old_fd < 0 || bpf_link_update(fd, program_fd, &opts) ? -errno : 0;
 
-	if (old_fd >= 0)
-		close(old_fd);
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return old_fd < 0 ? old_fd : bpf_link_update(fd, program_fd, &opts);
 }
 
 /* Renames the pin of a new link that was created beside the old one, which drops the old link's
  * pin. */
 static int next_settle(const char *path)
 {
-	int folder = pins_folder_open(path), ret = 0;
+	CLOSED int folder = pins_folder_open(path);
 
 	if (folder < 0)
 		return folder;
-	if (renameat(folder, NEXT_PIN, folder, LINK_PIN) && errno != ENOENT)
-		ret = -errno;
-	close(folder);
-	return ret;
+	return renameat(folder, NEXT_PIN, folder, LINK_PIN) && errno != ENOENT ? -errno : 0;
 }
 
-/* Attaches the new link before all others except the stand-in of xdp, beside the old one. Meanwhile
- * a packet is charged twice, but none escapes. */
+/* Attaches the new link beside the old one. Meanwhile a packet is charged twice, but none escapes.
+ */
 static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 			   uint32_t *id)
 {
-	int ret = next_settle(path), fd; /* of an interrupted replacement */
-	struct tcx_link link;
+	int ret = next_settle(path); /* of an interrupted replacement */
+	struct tcx_link link = {0};
 
-	if (ret)
-		return ret;
-	fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
-	if (fd < 0)
-		return fd;
-	ret = link_read(fd, &link);
 	if (!ret)
-		ret = link_pin(fd, path, NEXT_PIN);
-	close(fd);
+		ret = link_put(path, NEXT_PIN, ifindex, hook, program_fd, &link);
 	*id = link.id;
 	return ret;
 }
@@ -324,10 +281,11 @@ static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int
 /* Position of our first program, or list->count if there is none. */
 static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
 {
-	uint32_t position = 0;
+	uint32_t position = 0, id;
 
 	while (position < list->count &&
-	       (!list->links[position] || is_ours(list->programs[position], wanted) <= 0))
+	       (!list->links[position] ||
+		program_id_uses(list->programs[position], wanted, &id) <= 0))
 		position++;
 	return position;
 }

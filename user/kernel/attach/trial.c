@@ -19,8 +19,10 @@
 #include "kernel/instance/change.h"
 #include "kernel/instance/group.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
+#include "kernel/scope.h"
 
 /* A process that holds the lock for longer does not move. The writers that it would exclude are
  * refused during a trial, but for changes of members, of which one may be lost. */
@@ -29,19 +31,17 @@
 int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
 {
 	struct trial_record record;
-	int ret, fd = trial_record_open(instance->path, true, &record);
+	CLOSED int fd = trial_record_open(instance->path, true, &record);
+	int ret = fd;
 
-	if (fd == -ENOENT)
+	if (fd >= 0) {
+		*kind = record.kind;
+		record.state = TRIAL_KEPT;
+		ret = map_put(fd, &record);
+	}
+	if (ret == -ENOENT)
 		fail("%s: nothing is on trial, so there is nothing to confirm", instance->device);
-	else if (fd < 0)
-		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
-	if (fd < 0)
-		return fd;
-	*kind = record.kind;
-	record.state = TRIAL_KEPT;
-	ret = trial_record_write(fd, &record);
-	close(fd);
-	if (ret)
+	else if (ret)
 		fail("%s: confirming failed: %s", instance->device, strerror(-ret));
 	else
 		trial_clear(instance->path);
@@ -60,31 +60,23 @@ static int folder_make(const char *pins)
 	fd = pins_folder_open_to_read(path);
 	ret = fd < 0 ? fd : lock_wait(fd, path, LOCK_WAIT_MS);
 	if (!ret)
-		ret = group_inherit(pins, "trial");
-	if (fd >= 0 && ret)
-		close(fd);
+		ret = group_inherit(pins, TRIAL_FOLDER);
+	if (ret)
+		scope_fd(&fd);
 	return ret ? ret : fd;
 }
 
 static int record_make(const char *pins, const struct trial_record *record)
 {
-	char path[TRIAL_PATH_MAX];
-	int ret, fd;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t),
+				sizeof(*record), 1, NULL);
+	int ret = fd < 0 ? fd : map_put(fd, record);
 
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t), sizeof(*record), 1,
-			    NULL);
-	if (fd < 0)
-		return -errno;
-	trial_record_path(pins, path);
-	ret = trial_record_write(fd, record);
-	if (!ret && bpf_obj_pin(fd, path))
-		ret = -errno;
 	if (!ret)
-		ret = group_inherit(pins, "trial/state");
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret;
+		ret = group_pin(pins, TRIAL_FOLDER "/state", fd);
+	if (ret)
+		scope_fd(&fd);
+	return ret ? ret : fd;
 }
 
 /* Creates the directory and the record of `trial`. Reports. */
@@ -176,7 +168,7 @@ enum trial_state trial_state_read(const struct trial *trial)
 		trial); /* first, as a decision is written before the directory is removed */
 	struct trial_record record;
 
-	if (trial_record_read(trial->state_fd, &record))
+	if (map_get(trial->state_fd, &record))
 		return TRIAL_RUNS; /* as far as is known */
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
 }
@@ -189,7 +181,7 @@ void trial_deadline_set(struct trial *trial, uint64_t deadline_ns)
 	trial->deadline_ns = deadline_ns;
 	record.state = trial_state_read(trial);
 	if (lock >= 0 && record.state == TRIAL_RUNS)
-		trial_record_write(trial->state_fd, &record);
+		map_put(trial->state_fd, &record);
 	pins_unlock(lock);
 }
 
@@ -222,7 +214,7 @@ int trial_end(struct trial *trial, bool keep)
 	if (ret < 0)
 		goto out;
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
-	trial_record_write(trial->state_fd, &record);
+	map_put(trial->state_fd, &record);
 	if (!keep)
 		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
 						      .path = trial->path,

@@ -15,6 +15,8 @@
 #include "base/message.h"
 #include "base/units.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
+#include "kernel/scope.h"
 
 #define OVERDUE_NS (10 * NS_PER_SECOND) /* it takes to undo a trial at most */
 
@@ -23,23 +25,9 @@ void trial_folder_path(const char *pins, char out[TRIAL_PATH_MAX])
 	snprintf(out, TRIAL_PATH_MAX, "%s/" TRIAL_FOLDER, pins);
 }
 
-void trial_record_path(const char *pins, char out[TRIAL_PATH_MAX])
-{
-	snprintf(out, TRIAL_PATH_MAX, "%s/" TRIAL_FOLDER "/state", pins);
-}
-
 int trial_record_read(int fd, struct trial_record *out)
 {
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
-}
-
-int trial_record_write(int fd, const struct trial_record *record)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(fd, &zero, record, BPF_ANY) ? -errno : 0;
+	return map_get(fd, out);
 }
 
 /* For members of the group, who may not lock: a trial that has not been decided is taken to run
@@ -47,11 +35,9 @@ int trial_record_write(int fd, const struct trial_record *record)
 static int record_check(const char *folder)
 {
 	struct trial_record record;
-	int fd = pin_open_at(folder, "state", false);
-	int ret = fd < 0 ? fd : trial_record_read(fd, &record);
+	CLOSED int fd = pin_open_at(folder, "state", false);
+	int ret = fd < 0 ? fd : map_get(fd, &record);
 
-	if (fd >= 0)
-		close(fd);
 	if (ret)
 		return ret;
 	return record.state == TRIAL_RUNS &&
@@ -64,36 +50,31 @@ static int record_check(const char *folder)
 int trial_check(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
-	int fd, ret;
 
 	if (!*pins)
 		return -ENOENT; /* a simulation */
 	trial_folder_path(pins, path);
-	fd = pins_folder_open_to_read(path);
+	CLOSED int fd = pins_folder_open_to_read(path);
 	if (fd == -EACCES)
 		return record_check(path);
 	if (fd < 0)
 		return fd;
-	ret = flock(fd, LOCK_SH | LOCK_NB) ? -errno : -ENOENT;
-	close(fd);
-	return ret == -EWOULDBLOCK ? 0 : ret;
+	if (!flock(fd, LOCK_SH | LOCK_NB))
+		return -ENOENT;
+	return errno == EWOULDBLOCK ? 0 : -errno;
 }
 
 int trial_record_open(const char *pins, bool write, struct trial_record *out)
 {
-	char path[TRIAL_PATH_MAX];
 	int fd, ret = trial_check(pins);
 
 	if (ret)
 		return ret;
-	trial_folder_path(pins, path);
-	fd = pin_open_at(path, "state", write);
-	if (fd < 0)
-		return fd;
-	ret = trial_record_read(fd, out);
+	fd = pin_open_at(pins, TRIAL_FOLDER "/state", write);
+	ret = fd < 0 ? fd : map_get(fd, out);
 	if (!ret && out->state == TRIAL_RUNS)
 		return fd;
-	close(fd);
+	scope_fd(&fd);
 	return ret ? ret : -ENOENT;
 }
 
@@ -101,11 +82,10 @@ int instance_trial_left(const struct instance *instance, struct trial_left *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	struct trial_record record;
-	int fd = trial_record_open(instance->path, false, &record);
+	CLOSED int fd = trial_record_open(instance->path, false, &record);
 
 	if (fd < 0)
 		return fd;
-	close(fd);
 	out->kind = record.kind;
 	out->ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
 	return 0;

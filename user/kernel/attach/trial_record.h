@@ -15,11 +15,9 @@ struct trial_record {
 	uint32_t kind;        /* enum trial_kind */
 };
 
-/* Paths of the trial directory and the record in it, for the instance pinned at `pins`. */
+/* Path of the trial directory, for the instance pinned at `pins`. */
 void trial_folder_path(const char *pins, char out[TRIAL_PATH_MAX]);
-void trial_record_path(const char *pins, char out[TRIAL_PATH_MAX]);
 int trial_record_read(int fd, struct trial_record *out);
-int trial_record_write(int fd, const struct trial_record *record);
 /* Descriptor of the record of a running trial, or -ENOENT. */
 int trial_record_open(const char *pins, bool write, struct trial_record *out);
 

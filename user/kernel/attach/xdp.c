@@ -19,6 +19,7 @@
 #include "kernel/instance/liveness.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 #include "rlctl.skel.h"
 
 #define DISPATCHER     "xdp_dispatcher" /* name of libxdp's dispatcher */
@@ -32,16 +33,12 @@
 static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
+	int ret = bpf_xdp_query(ifindex, 0, &query);
 
 	if (ret || !query.prog_id)
 		return ret == -ENODEV ? 0 : ret;
-	fd = bpf_prog_get_fd_by_id(query.prog_id);
-	ret = program_uses(fd, wanted, &out->id);
 	out->mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC;
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return program_id_uses(query.prog_id, wanted, &out->id);
 }
 
 /* True also if the device cannot be queried. */
@@ -50,16 +47,14 @@ static bool has_dispatcher(int ifindex)
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
+	int ret = bpf_xdp_query(ifindex, 0, &query);
 
 	if (ret || !query.prog_id)
 		return ret && ret != -ENODEV;
-	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	CLOSED int fd = bpf_prog_get_fd_by_id(query.prog_id);
 	if (fd < 0)
 		return fd != -ENOENT;
-	ret = bpf_obj_get_info_by_fd(fd, &info, &size);
-	close(fd);
-	return ret || !strcmp(info.name, DISPATCHER);
+	return bpf_obj_get_info_by_fd(fd, &info, &size) || !strcmp(info.name, DISPATCHER);
 }
 
 /* Opens libxdp's dispatcher; -ENOENT if there is none. libxdp treats a dispatcher that it cannot
@@ -133,15 +128,17 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 
 /* ---- attach */
 
-/* Does the kernel load the program at all? Tried after a failed attach, to explain it. */
-static int program_load_check(const char *path, const struct rl_instance *info)
+/* Does the kernel load the program at all? Tried after a failed attach, to explain it. Else reports
+ * why not. */
+static int load_check(const char *path, const char *device, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
 	int ret = object_load_pinned(path, info, &skel);
 
-	if (!ret)
-		rlctl_bpf__destroy(skel);
-	return ret;
+	if (ret)
+		return report_program_refused_at(path, device, info, ret);
+	rlctl_bpf__destroy(skel);
+	return 0;
 }
 
 static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
@@ -182,26 +179,23 @@ static int lone_put(const char *path, const struct rl_instance *info, int ifinde
 		    const struct device_program *old)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	CLOSED int fd = old->id ? bpf_prog_get_fd_by_id(old->id) : -ENOENT;
+	uint32_t flags = flags_of(old);
 	struct rlctl_bpf *skel;
-	int ret, fd = old->id ? bpf_prog_get_fd_by_id(old->id) : 0;
+	int ret, program;
 
-	if (fd < 0)
-		return -errno;
+	if (old->id && fd < 0)
+		return fd;
 	ret = object_load_pinned(path, info, &skel);
-	if (!ret) {
-		int program = bpf_program__fd(skel->progs.rlctl_xdp);
-
-		opts.old_prog_fd = fd;
-		ret = bpf_xdp_attach(ifindex, program,
-				     flags_of(old) |
-					     (fd ? XDP_FLAGS_REPLACE : XDP_FLAGS_UPDATE_IF_NOEXIST),
-				     &opts);
-		if (!ret)
-			owner_record_write(path, info, program_id(program));
-		rlctl_bpf__destroy(skel);
-	}
-	if (fd)
-		close(fd);
+	if (ret)
+		return ret;
+	opts.old_prog_fd = old->id ? fd : 0;
+	flags |= old->id ? XDP_FLAGS_REPLACE : XDP_FLAGS_UPDATE_IF_NOEXIST;
+	program = bpf_program__fd(skel->progs.rlctl_xdp);
+	ret = bpf_xdp_attach(ifindex, program, flags, &opts);
+	if (!ret)
+		owner_record_write(path, info, program_id(program));
+	rlctl_bpf__destroy(skel);
 	return ret;
 }
 
@@ -249,9 +243,7 @@ static int report_taken(const char *path, const char *device, int ifindex, int e
 	char bpffs[INSTANCE_PATH_MAX], pins[INSTANCE_PATH_MAX];
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 
-	snprintf(bpffs, sizeof(bpffs), "%s", path);
-	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
-		*strrchr(bpffs, '/') = '\0';
+	pins_parent(path, PINS_LEVELS, bpffs);
 	if ((error != -EBUSY && error != -EEXIST) || bpf_xdp_query(ifindex, 0, &query) ||
 	    !program_pins_find(bpffs, query.prog_id, pins))
 		return report_xdp_error(device, error);
@@ -271,10 +263,10 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 	int ret = without ? lone_put(path, info, info->ifindex, &none)
 			  : xdp_attach_mode(path, info, info->ifindex,
 					    generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
-	int refused = ret ? program_load_check(path, info) : 0, tried = ret;
+	int refused = ret ? load_check(path, device, info) : 0, tried = ret;
 
 	if (refused)
-		return report_program_refused_at(path, device, info, refused);
+		return refused;
 	if (may_stand_alone(info, tried)) {
 		ret = lone_put(path, info, info->ifindex, &none);
 		if (tried == -EINVAL && (ret == -EBUSY || ret == -EEXIST))
@@ -304,14 +296,12 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 static int lone_program_detach(int ifindex, const struct device_program *program)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
-	int ret, fd = bpf_prog_get_fd_by_id(program->id);
+	CLOSED int fd = bpf_prog_get_fd_by_id(program->id);
 
 	if (fd < 0)
 		return fd;
 	opts.old_prog_fd = fd;
-	ret = bpf_xdp_detach(ifindex, flags_of(program), &opts);
-	close(fd);
-	return ret;
+	return bpf_xdp_detach(ifindex, flags_of(program), &opts);
 }
 
 /* Detaches one of our programs, only that with the id unless it is 0; 1 if there is none. */
@@ -360,16 +350,6 @@ int xdp_program_detach(const char *device, uint32_t wanted)
 
 /* ---- replace */
 
-static int report_replace_error(const struct instance *instance, int error)
-{
-	int refused = program_load_check(instance->path, &instance->info);
-
-	if (refused)
-		return report_program_refused_at(instance->path, instance->device, &instance->info,
-						 refused);
-	return report_xdp_error(instance->device, error);
-}
-
 struct dispatched {
 	struct device_program dispatcher;
 	enum xdp_attach_mode mode;
@@ -406,10 +386,10 @@ static int dispatched_read(const char *device, uint32_t wanted, struct dispatche
 static int dispatcher_replace(const struct instance *instance, int ifindex,
 			      const struct dispatched *old)
 {
-	int ret = program_load_check(instance->path, &instance->info);
+	int ret = load_check(instance->path, instance->device, &instance->info);
 
 	if (ret)
-		return report_replace_error(instance, ret);
+		return ret;
 	if (!old->others)
 		ret = lone_put(instance->path, &instance->info, ifindex, &old->dispatcher);
 	if (old->others || ret == -EBUSY || ret == -EEXIST) /* or one has come meanwhile */
@@ -437,10 +417,11 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 	if (may_stand_alone(&instance->info, ret))
 		return dispatcher_replace(instance, ifindex, &old);
 	if (ret)
-		return report_replace_error(instance, ret);
+		return load_check(instance->path, device, &instance->info)
+			       ?: report_xdp_error(device, ret);
 	for (int i = 0; ret >= 0 && i < old.count; i++)
 		ret = one_detach(device, wanted, old.ids[i]);
-	stale_dispatchers_remove(instance->path);
+	stale_dispatchers(instance->path, true);
 	if (ret >= 0) /* 1: already detached */
 		return 0;
 	fail("%s: detaching the previous program failed: %s: it runs beside the new one, and "
@@ -451,15 +432,18 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 
 int xdp_program_replace(const struct instance *instance, uint32_t wanted)
 {
-	int ifindex = device_index(instance->device), ret = ifindex;
+	const char *path = instance->path, *device = instance->device;
+	int ifindex = device_index(device), ret = ifindex;
 	struct device_program old = {0};
 
 	if (ifindex > 0)
 		ret = lone_program_find(ifindex, wanted, &old);
 	if (ret < 0)
-		return report_xdp_error(instance->device, ret);
+		return report_xdp_error(device, ret);
 	if (!ret)
 		return dispatched_replace(instance, ifindex, wanted);
-	ret = lone_put(instance->path, &instance->info, ifindex, &old);
-	return ret ? report_replace_error(instance, ret) : 0;
+	ret = lone_put(path, &instance->info, ifindex, &old);
+	if (!ret)
+		return 0;
+	return load_check(path, device, &instance->info) ?: report_xdp_error(device, ret);
 }

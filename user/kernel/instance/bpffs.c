@@ -12,13 +12,10 @@
 
 #include "kernel/instance/bpffs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -26,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/message.h"
+#include "kernel/scope.h"
 
 /* Inode numbers of the initial namespaces, enum init_ns_ino of linux/nsfs.h. That of the mount
  * namespace is fixed since Linux 6.18; before, no namespace has that number. */
@@ -69,18 +67,15 @@ static int row_parse(char *line, struct mount_row *out)
 static bool mounts_have(const char *file, bool (*is_it)(const struct mount_row *row, void *arg),
 			void *arg)
 {
-	FILE *mounts = fopen(file, "re");
+	CLOSED_FILE FILE *mounts = fopen(file, "re");
+	FREED char *line = NULL;
 	struct mount_row row;
-	char *line = NULL;
 	size_t size = 0;
-	bool found = false;
 
-	while (mounts && !found && getline(&line, &size, mounts) > 0)
-		found = !row_parse(line, &row) && is_it(&row, arg);
-	free(line);
-	if (mounts)
-		fclose(mounts);
-	return found;
+	while (mounts && getline(&line, &size, mounts) > 0)
+		if (!row_parse(line, &row) && is_it(&row, arg))
+			return true;
+	return false;
 }
 
 /* 0 on error. */
@@ -114,20 +109,13 @@ static bool in_netns_exec(void)
 
 /* ---- does a mount outlast this command? */
 
-static bool process_1_is_systemd(void)
-{
-	FILE *comm = fopen("/proc/1/comm", "re");
-	char name[32] = "";
-	bool is = comm && fgets(name, sizeof(name), comm) && !strcmp(name, "systemd\n");
-
-	if (comm)
-		fclose(comm);
-	return is;
-}
-
 static bool process_1_lasts(void)
 {
-	return inode_of("/proc/self/ns/pid") == PID_NS_INITIAL || process_1_is_systemd();
+	CLOSED_FILE FILE *comm = fopen("/proc/1/comm", "re");
+	char name[32] = "";
+
+	return inode_of("/proc/self/ns/pid") == PID_NS_INITIAL ||
+	       (comm && fgets(name, sizeof(name), comm) && !strcmp(name, "systemd\n"));
 }
 
 /* The mount that a new mount would cover. */
@@ -214,15 +202,13 @@ static int report_no_bpffs(const char *bpffs)
 /* A mount would hide what is in the folder. */
 static bool folder_is_empty(const char *path)
 {
-	DIR *dir = opendir(path);
+	CLOSED_DIR DIR *dir = opendir(path);
 	struct dirent *entry;
-	bool empty = dir;
 
-	while (empty && (entry = readdir(dir)))
-		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-	if (dir)
-		closedir(dir);
-	return empty;
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return dir;
 }
 
 static int bpffs_mount(const char *bpffs)

@@ -26,6 +26,7 @@
 #include "kernel/device/device.h"
 #include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 #include "rlctl.skel.h"
 
 /* If others have replaced the dispatcher, or the ids were not recorded, any program may be ours: an
@@ -150,16 +151,13 @@ int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 	int ret = pins_root(bpffs, make, out);
 	char now[IF_NAMESIZE];
 	struct pinned at;
-	DIR *dir;
 
 	if (ret)
 		return ret;
-	dir = opendir(out);
+	CLOSED_DIR DIR *dir = opendir(out);
 	while (dir && pins_next(dir, out, &at))
 		if (is_renamed(at.path, at.device, at.hook, now))
 			pins_rename(out, at.path, at.device, at.hook);
-	if (dir)
-		closedir(dir);
 	return 0;
 }
 
@@ -199,13 +197,11 @@ static void tcx_name(uint32_t id, struct device_xdp_program *out)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(id);
+	CLOSED int fd = bpf_prog_get_fd_by_id(id);
 
 	*out = (struct device_xdp_program){.id = id};
 	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
 		snprintf(out->name, sizeof(out->name), "%s", info.name);
-	if (fd >= 0)
-		close(fd);
 }
 
 /* Searches all instances of the device: one at hook xdp may have its program at tc ingress. */
@@ -261,13 +257,9 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 	return 0;
 }
 
-bool instance_runs(const struct instance *instance, uint32_t program_id)
+bool instance_runs(const struct instance *instance, uint32_t program)
 {
-	int fd = bpf_prog_get_fd_by_id(program_id);
 	uint32_t id, policy;
-	bool runs = !map_id(instance->fd.policy, &policy) && program_uses(fd, policy, &id) > 0;
 
-	if (fd >= 0)
-		close(fd);
-	return runs;
+	return !map_id(instance->fd.policy, &policy) && program_id_uses(program, policy, &id) > 0;
 }

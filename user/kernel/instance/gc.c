@@ -31,6 +31,7 @@
 #include "kernel/instance/liveness.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
+#include "kernel/scope.h"
 
 #define UNLOAD_WAIT_US 10000 /* a program is freed an RCU grace period after its pin */
 #define UNLOAD_WAITS   100
@@ -40,15 +41,9 @@ static bool is_used(uint32_t map)
 {
 	uint32_t id = 0, found;
 
-	while (!bpf_prog_get_next_id(id, &id)) {
-		int fd = bpf_prog_get_fd_by_id(id);
-		bool used = program_uses(fd, map, &found) != 0;
-
-		if (fd >= 0)
-			close(fd);
-		if (used)
+	while (!bpf_prog_get_next_id(id, &id))
+		if (program_id_uses(id, map, &found))
 			return true;
-	}
 	return errno != ENOENT;
 }
 
@@ -77,8 +72,9 @@ bool instance_is_elsewhere(const char *path)
 }
 
 /* A namespace's directory is named after its inode number. */
-static bool is_of_gone_netns(const char *name)
+static bool is_of_gone_netns(const char *folder)
 {
+	const char *name = strrchr(folder, '/') + 1;
 	char *end;
 	unsigned long inode = strtoul(name, &end, 10);
 
@@ -110,38 +106,29 @@ static void instance_gc(const char *folder, const char *path)
 	pins_unlock(lock);
 }
 
-static void namespace_gc(const char *folder, const char *netns)
+static void namespace_gc(const char *folder)
 {
 	char path[INSTANCE_PATH_MAX + 32];
+	CLOSED_DIR DIR *dir = opendir(folder);
 	struct dirent *entry;
-	DIR *dir = opendir(folder);
 
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
-		    is_unused(path) && is_of_gone_netns(netns))
+		    is_unused(path) && is_of_gone_netns(folder))
 			instance_gc(folder, path);
-	if (dir)
-		closedir(dir);
 }
 
 void pins_gc(const char *root)
 {
 	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
-	struct dirent *entry;
-	DIR *dir;
 
-	snprintf(all, sizeof(all), "%s", root);
-	*strrchr(all, '/') = '\0';
-	dir = opendir(all);
-	while (dir && (entry = readdir(dir))) {
-		snprintf(folder, sizeof(folder), "%s/%.24s", all, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(folder, root))
-			namespace_gc(folder, entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
+	pins_parent(root, 1, all);
+	CLOSED_DIR DIR *dir = opendir(all);
+	while (dir && pins_netns_next(dir, all, folder))
+		if (strcmp(folder, root) != 0)
+			namespace_gc(folder);
 }
 
 /* ---- pins of detached instances: a deleted device leaves them, and a new one may get its name */
@@ -165,7 +152,7 @@ int instance_clean(const char *root, const char *path, const char *device)
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
 		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */
 	}
-	stale_dispatchers_remove(path);
+	stale_dispatchers(path, true);
 	if (!ret)
 		ret = pins_clear(path);
 	pins_unlock(lock);
@@ -199,9 +186,9 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 
 bool gone_devices_clear(const char *root)
 {
+	CLOSED_DIR DIR *dir = NULL;
 	struct pinned at;
 	bool left = false;
-	DIR *dir;
 
 	if (pins_dir_open(root, &dir))
 		return false;
@@ -212,16 +199,10 @@ bool gone_devices_clear(const char *root)
 			detached_clear(root, at.path, at.device, at.hook);
 		left |= !access(at.path, F_OK);
 	}
-	closedir(dir);
 	return left;
 }
 
 /* ---- for doctor */
-
-struct leftovers {
-	void (*visit)(const char *path, const char *device, enum rl_hook hook, void *arg);
-	void *arg;
-};
 
 /* Another process has the lock: an incomplete instance may be completed. */
 static bool is_busy(const char *path)
@@ -247,44 +228,32 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 	return !ret && device_program_find(device, hook, policy, &program) == -ENOENT;
 }
 
-/* Visits the unused instances in a namespace's directory; netns is NULL for this one. */
-static void leftovers_in(const char *folder, const char *netns, struct leftovers *left)
+/* Visits the unused instances in a namespace's directory, this one's or another. */
+static void leftovers_in(const char *folder, bool here, pins_visit_fn *visit, void *arg)
 {
-	DIR *dir = opendir(folder);
+	CLOSED_DIR DIR *dir = opendir(folder);
 	struct pinned at;
 
 	while (dir && pins_next(dir, folder, &at)) {
 		if (is_busy(at.path))
 			continue;
-		if (!netns && is_left_over(at.path, at.device, at.hook))
-			left->visit(at.path, at.device, at.hook, left->arg);
-		else if (netns && is_unused(at.path) && is_of_gone_netns(netns))
-			left->visit(at.path, NULL, at.hook, left->arg);
+		if (here && is_left_over(at.path, at.device, at.hook))
+			visit(at.path, at.device, at.hook, arg);
+		else if (!here && is_unused(at.path) && is_of_gone_netns(folder))
+			visit(at.path, NULL, at.hook, arg);
 	}
-	if (dir)
-		closedir(dir);
 }
 
-void pins_leftovers(const char *bpffs,
-		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
-				  void *arg),
-		    void *arg)
+void pins_leftovers(const char *bpffs, pins_visit_fn *visit, void *arg)
 {
-	struct leftovers left = {.visit = visit, .arg = arg};
-	char root[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
-	struct dirent *entry;
-	DIR *dir;
+	char root[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
 
 	if (!bpffs_mounted(bpffs) || pins_root_follow(bpffs, false, root))
 		return;
-	leftovers_in(root, NULL, &left);
-	snprintf(folder, sizeof(folder), "%s/rlctl", bpffs);
-	dir = opendir(folder);
-	while (dir && (entry = readdir(dir))) {
-		snprintf(folder, sizeof(folder), "%.200s/rlctl/%.24s", bpffs, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0)
-			leftovers_in(folder, entry->d_name, &left);
-	}
-	if (dir)
-		closedir(dir);
+	leftovers_in(root, true, visit, arg);
+	pins_parent(root, 1, all);
+	CLOSED_DIR DIR *dir = opendir(all);
+	while (dir && pins_netns_next(dir, all, folder))
+		if (strcmp(folder, root) != 0)
+			leftovers_in(folder, false, visit, arg);
 }

@@ -15,10 +15,8 @@ bool instance_is_elsewhere(const char *path);
 
 /* Calls `visit` for the directory of every unused instance, with its device if it belongs to this
  * namespace, else NULL. Skips directories that another process has locked. Silent. */
-void pins_leftovers(const char *bpffs,
-		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
-				  void *arg),
-		    void *arg);
+typedef void pins_visit_fn(const char *path, const char *device, enum rl_hook hook, void *arg);
+void pins_leftovers(const char *bpffs, pins_visit_fn *visit, void *arg);
 
 /* Restores the qdiscs of an instance whose program is detached, then removes its pins, with their
  * lock held. Silent. */

@@ -16,6 +16,7 @@
 
 #include "base/message.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 #define FOLDER_MODE 0710 /* who may read a directory can lock it */
 #define PIN_MODE    0640
@@ -25,15 +26,13 @@
 /* -ENOENT if there is none. */
 static int group_read(const char *path, gid_t *out)
 {
-	int ret, fd = pins_folder_open(path);
+	CLOSED int fd = pins_folder_open(path);
 	struct stat folder;
 
 	if (fd < 0)
 		return fd;
-	ret = fstat(fd, &folder) ? -errno : 0;
-	close(fd);
-	if (ret)
-		return ret;
+	if (fstat(fd, &folder))
+		return -errno;
 	*out = folder.st_gid;
 	return folder.st_mode & S_IXGRP ? 0 : -ENOENT;
 }
@@ -58,44 +57,60 @@ static int entry_give(int folder, const char *name, gid_t group, mode_t mode)
 
 int group_inherit(const char *path, const char *name)
 {
-	struct stat entry = {0};
-	int ret, folder;
+	struct stat entry;
 	gid_t group;
 	mode_t mode;
+	int ret = group_read(path, &group);
 
-	ret = group_read(path, &group);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path);
 	if (folder < 0)
 		return folder;
-	ret = fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	if (fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW))
+		return -errno;
 	mode = S_ISDIR(entry.st_mode) ? FOLDER_MODE : PIN_MODE;
-	if (!ret && (entry.st_gid != group || (entry.st_mode & 07777) != mode))
-		ret = entry_give(folder, name, group, mode);
-	close(folder);
+	if (entry.st_gid == group && (entry.st_mode & 07777) == mode)
+		return 0;
+	return entry_give(folder, name, group, mode);
+}
+
+int group_pin(const char *path, const char *name, int fd)
+{
+	int ret = pin_make(path, name, fd);
+
+	if (ret)
+		return ret;
+	ret = group_inherit(path, name);
+	if (ret)
+		pin_remove(path, name);
 	return ret;
 }
 
 /* Entries first, then the directory itself. */
 static int folder_give(const char *path, gid_t group)
 {
+	CLOSED_DIR DIR *dir = NULL;
 	struct dirent *entry;
-	DIR *dir;
-	int folder, ret = pins_dir_open(path, &dir);
+	int ret = pins_dir_open(path, &dir);
 
 	if (ret)
 		return ret;
-	folder = dirfd(dir);
 	for (errno = 0; !ret && (entry = readdir(dir)); errno = 0)
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "trial") != 0)
-			ret = entry_give(folder, entry->d_name, group, PIN_MODE);
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, TRIAL_FOLDER) != 0)
+			ret = entry_give(dirfd(dir), entry->d_name, group, PIN_MODE);
 	if (!ret)
 		ret = -errno;
-	if (!ret && (fchown(folder, -1, group) || fchmod(folder, FOLDER_MODE)))
+	if (!ret && (fchown(dirfd(dir), -1, group) || fchmod(dirfd(dir), FOLDER_MODE)))
 		ret = -errno;
-	closedir(dir);
 	return ret;
+}
+
+static bool has_mode(const char *path, mode_t mode)
+{
+	struct stat file;
+
+	return !stat(path, &file) && (file.st_mode & mode) == mode;
 }
 
 /* Adds missing bits to the mode. */
@@ -103,10 +118,10 @@ static int path_open_up(const char *path, mode_t mode)
 {
 	struct stat folder;
 
+	if (has_mode(path, mode))
+		return 0;
 	if (stat(path, &folder))
 		return -errno;
-	if ((folder.st_mode & mode) == mode)
-		return 0;
 	return chmod(path, (folder.st_mode & 07777) | mode) ? -errno : 0;
 }
 
@@ -119,19 +134,10 @@ static struct way way_of(const char *root)
 {
 	struct way way;
 
-	snprintf(way.netns, sizeof(way.netns), "%s", root);
-	snprintf(way.all, sizeof(way.all), "%s", root);
-	*strrchr(way.all, '/') = '\0';
-	snprintf(way.bpffs, sizeof(way.bpffs), "%s", way.all);
-	*strrchr(way.bpffs, '/') = '\0';
+	pins_parent(root, 0, way.netns);
+	pins_parent(root, 1, way.all);
+	pins_parent(root, 2, way.bpffs);
 	return way;
-}
-
-static bool has_mode(const char *path, mode_t mode)
-{
-	struct stat file;
-
-	return !stat(path, &file) && (file.st_mode & mode) == mode;
 }
 
 /* That the bpffs was private is noted in the mode of the directory rlctl. */
@@ -141,8 +147,7 @@ static int way_open_up(const char *path)
 	struct way way;
 	int ret, lock;
 
-	snprintf(root, sizeof(root), "%s", path);
-	*strrchr(root, '/') = '\0';
+	pins_parent(path, 1, root);
 	way = way_of(root);
 	lock = ret = pins_lock_all(root, LOCK_WAIT_MS);
 	if (lock < 0)
@@ -161,18 +166,16 @@ static int way_open_up(const char *path)
 /* Has a directory in this one the mode? */
 static bool is_needed(const char *path, mode_t mode)
 {
+	CLOSED_DIR DIR *dir = opendir(path);
 	struct dirent *entry;
 	struct stat folder;
-	bool needed = false;
-	DIR *dir = opendir(path);
 
-	while (dir && !needed && (entry = readdir(dir)))
-		needed = entry->d_name[0] != '.' &&
-			 !fstatat(dirfd(dir), entry->d_name, &folder, AT_SYMLINK_NOFOLLOW) &&
-			 S_ISDIR(folder.st_mode) && folder.st_mode & mode;
-	if (dir)
-		closedir(dir);
-	return needed;
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    !fstatat(dirfd(dir), entry->d_name, &folder, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(folder.st_mode) && folder.st_mode & mode)
+			return true;
+	return false;
 }
 
 void group_way_close(const char *root)

@@ -18,3 +18,5 @@ int group_give(const char *path, const char *device, gid_t group);
 void group_way_close(const char *root);
 /* Gives a new pin or directory the group of its directory. Silent. */
 int group_inherit(const char *path, const char *name);
+/* Pins it by that name in the directory of an instance, for its group as well. Silent. */
+int group_pin(const char *path, const char *name, int fd);

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
 
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
+#include "kernel/scope.h"
 
 void maps_close(struct instance_maps *maps)
 {
@@ -23,12 +23,11 @@ void maps_close(struct instance_maps *maps)
 
 int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
 {
-	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
+	CLOSED int folder = pins_folder_open(path);
+	int ret = folder < 0 ? folder : 0;
 	struct instance_maps maps;
 
-#define OPEN_NONE(name) maps.name = -1;
-	INSTANCE_MAPS(OPEN_NONE)
-#undef OPEN_NONE
+	memset(&maps, 0xff, sizeof(maps)); /* -1 */
 #define OPEN_ONE(name)                                      \
 	if (!ret && wanted & INSTANCE_MAP_BIT(name)) {      \
 		maps.name = pin_open(folder, #name, write); \
@@ -36,8 +35,6 @@ int pins_open(const char *path, bool write, uint64_t wanted, struct instance_map
 	}
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE
-	if (folder >= 0)
-		close(folder);
 	if (ret)
 		maps_close(&maps);
 	else
@@ -64,7 +61,6 @@ int instance_open_maps(const char *path, const char *device, bool write, uint64_
 		       struct instance *out)
 {
 	struct instance result = {.lock_fd = -1, .read_only = !write};
-	uint32_t zero = 0;
 	int ret = pins_open(path, write, maps, &result.fd);
 
 	if (ret)
@@ -73,8 +69,8 @@ int instance_open_maps(const char *path, const char *device, bool write, uint64_
 	snprintf(result.path, sizeof(result.path), "%s", path);
 	/* The kernel copies a value of the map's size, whatever the size of the buffer. */
 	ret = map_value_check(result.fd.instance, sizeof(result.info));
-	if (!ret && bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
-		ret = -errno;
+	if (!ret)
+		ret = map_get(result.fd.instance, &result.info);
 	if (!ret && result.info.abi_version != RL_ABI_VERSION)
 		ret = -EPROTO;
 	if (ret)
@@ -93,23 +89,16 @@ void instance_close(struct instance *instance)
 
 bool instance_info_read(const char *path, struct rl_instance *out)
 {
-	uint32_t zero = 0;
-	int fd = pin_open_at(path, "instance", false);
-	bool read;
+	CLOSED int fd = pin_open_at(path, "instance", false);
 
-	read = fd >= 0 && !map_value_check(fd, sizeof(*out)) &&
-	       !bpf_map_lookup_elem(fd, &zero, out) && out->abi_version == RL_ABI_VERSION;
-	if (fd >= 0)
-		close(fd);
-	return read;
+	return fd >= 0 && !map_value_check(fd, sizeof(*out)) && !map_get(fd, out) &&
+	       out->abi_version == RL_ABI_VERSION;
 }
 
 int instance_info_now(const struct instance *instance, struct rl_instance *out)
 {
-	uint32_t zero = 0;
-
 	if (has_pins(instance))
-		return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
+		return map_get(instance->fd.instance, out);
 	*out = instance->info; /* simulations and tests have no others */
 	return 0;
 }

@@ -5,10 +5,8 @@
 
 #include "kernel/instance/liveness.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "kernel/attach/program.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 #include "liveness.skel.h"
 #include "rlctl_abi.h"
 
@@ -53,7 +52,7 @@ bool netns_is_gone(uint32_t inode)
 
 bool program_is_held(uint32_t program, uint32_t known)
 {
-	int fd = bpf_prog_get_fd_by_id(program);
+	CLOSED int fd = bpf_prog_get_fd_by_id(program);
 	const struct liveness_bpf *skel;
 	uint32_t references = 0;
 
@@ -62,7 +61,6 @@ bool program_is_held(uint32_t program, uint32_t known)
 	skel = liveness();
 	if (skel)
 		references = ask(skel->progs.program_references, fd, program);
-	close(fd);
 	return references != known + 1; /* the descriptor's own */
 }
 
@@ -85,12 +83,9 @@ static int link_open(int folder, const char *name, struct dispatcher *out)
 {
 	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
-	int link = pin_open(folder, name, true), ret;
+	CLOSED int link = pin_open(folder, name, true);
+	int ret = link < 0 ? link : bpf_obj_get_info_by_fd(link, &info, &size);
 
-	if (link < 0)
-		return link;
-	ret = bpf_obj_get_info_by_fd(link, &info, &size) ? -errno : 0;
-	close(link);
 	if (ret)
 		return ret;
 	if (info.type == BPF_LINK_TYPE_TRACING && info.tracing.target_obj_id == out->id)
@@ -98,27 +93,20 @@ static int link_open(int folder, const char *name, struct dispatcher *out)
 	return bpf_prog_get_fd_by_id(info.prog_id);
 }
 
-static bool is_link(const char *name)
-{
-	const char *dash = strrchr(name, '-');
-
-	return dash && !strcmp(dash, "-link");
-}
-
 static int pin_read(int folder, const char *name, uint32_t policy, struct dispatcher *out)
 {
-	int fd = is_link(name) ? link_open(folder, name, out) : pin_open(folder, name, false);
+	const char *dash = strrchr(name, '-');
+	bool is_link = dash && !strcmp(dash, "-link");
+	CLOSED int fd = is_link ? link_open(folder, name, out) : pin_open(folder, name, false);
 	uint32_t id;
 	int ret = program_uses(fd, policy, &id);
 
-	if (fd >= 0)
-		close(fd);
 	out->ours = out->ours || ret > 0;
 	return ret < 0 ? ret : 0;
 }
 
-static int pin_remove(int folder, const char *name, uint32_t policy __attribute__((unused)),
-		      struct dispatcher *dispatcher __attribute__((unused)))
+static int pin_drop(int folder, const char *name, uint32_t policy __attribute__((unused)),
+		    struct dispatcher *dispatcher __attribute__((unused)))
 {
 	return unlinkat(folder, name, 0) ? -errno : 0;
 }
@@ -130,19 +118,17 @@ static int pins_each(int all, const char *folder,
 		     uint32_t policy, struct dispatcher *out)
 {
 	int fd = openat(all, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	CLOSED_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
 	if (!dir) {
 		ret = -errno;
-		if (fd >= 0)
-			close(fd);
+		scope_fd(&fd);
 		return ret;
 	}
 	while (!ret && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			ret = each(dirfd(dir), entry->d_name, policy, out);
-	closedir(dir);
 	return ret;
 }
 
@@ -164,25 +150,20 @@ static int dispatchers_open(const char *path)
 	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8];
 	int fd, ret;
 
-	snprintf(bpffs, sizeof(bpffs), "%s", path);
-	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
-		*strrchr(bpffs, '/') = '\0';
+	pins_parent(path, PINS_LEVELS, bpffs);
 	snprintf(all, sizeof(all), "%s/xdp", bpffs);
 	fd = open(all, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	ret = fd < 0 ? -errno : folder_owner_check(fd);
 	if (!ret)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	scope_fd(&fd);
 	return ret == -ENOTDIR || ret == -ELOOP ? -PINS_FOREIGN : ret;
 }
 
 bool dispatchers_are_foreign(const char *path)
 {
-	int fd = dispatchers_open(path);
+	CLOSED int fd = dispatchers_open(path);
 
-	if (fd >= 0)
-		close(fd);
 	return fd == -PINS_FOREIGN;
 }
 
@@ -202,49 +183,39 @@ static int dispatchers_lock(const char *path)
 
 static void folder_remove(int all, const char *folder)
 {
-	if (!pins_each(all, folder, pin_remove, 0, NULL))
+	if (!pins_each(all, folder, pin_drop, 0, NULL))
 		unlinkat(all, folder, AT_REMOVEDIR);
 }
 
 int stale_dispatchers(const char *path, bool clear)
 {
-	int ret, count = 0, lock;
 	struct dirent *entry;
+	int lock, count = 0;
 	uint32_t policy;
-	DIR *dir;
 
-	ret = pins_policy_id(path, &policy);
-	lock = ret ? ret : dispatchers_lock(path);
-	dir = lock < 0 ? NULL : fdopendir(lock);
-	if (!dir) {
-		if (lock >= 0)
-			close(lock);
+	if (pins_policy_id(path, &policy))
 		return 0;
-	}
-	while ((entry = readdir(dir))) {
+	lock = dispatchers_lock(path);
+	CLOSED_DIR DIR *dir = lock < 0 ? NULL : fdopendir(lock);
+	if (!dir)
+		scope_fd(&lock);
+	while (dir && (entry = readdir(dir))) {
 		if (!is_stale(lock, entry->d_name, policy))
 			continue;
 		count++;
 		if (clear)
 			folder_remove(lock, entry->d_name);
 	}
-	closedir(dir);
 	return count;
-}
-
-void stale_dispatchers_remove(const char *path)
-{
-	stale_dispatchers(path, true);
 }
 
 void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id)
 {
 	char folder[sizeof("dispatch--") + 20];
-	int lock = dispatchers_lock(path);
+	CLOSED int lock = dispatchers_lock(path);
 
 	if (lock < 0)
 		return;
 	snprintf(folder, sizeof(folder), "dispatch-%d-%u", ifindex, id);
 	folder_remove(lock, folder);
-	close(lock);
 }

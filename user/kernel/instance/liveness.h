@@ -10,8 +10,6 @@ bool netns_is_gone(uint32_t inode);
 /* Does the program have references besides the `known` ones? True if unknown. */
 bool program_is_held(uint32_t program, uint32_t known);
 
-/* Removes libxdp's pins of dispatchers that nothing but the pins holds. */
-
 /* Does another user own libxdp's directory in the bpffs that has this path, or may others write to
  * it? Nothing is attached or removed there then. */
 bool dispatchers_are_foreign(const char *path);
@@ -19,7 +17,6 @@ bool dispatchers_are_foreign(const char *path);
 /* Number of stale dispatchers that run the instance's program; with `clear`, removes their pins,
  * and the kernel unloads the programs some time later. */
 int stale_dispatchers(const char *path, bool clear);
-void stale_dispatchers_remove(const char *path);
 
 /* The same of one that another program has replaced on the device. This process may hold it still:
  * libxdp 1.3.1 leaks descriptors where it fails. */

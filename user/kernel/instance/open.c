@@ -17,6 +17,7 @@
 #include "kernel/instance/owner.h"
 #include "kernel/instance/selection.h"
 #include "kernel/failures.h"
+#include "kernel/scope.h"
 
 #define NAMES_MAX 512 /* bytes of device names in a message */
 
@@ -32,24 +33,22 @@ static int pinned_compare(const void *a, const void *b)
 
 static int pins_read(const char *root, struct places *out)
 {
+	CLOSED_DIR DIR *dir = NULL;
 	struct pinned next, *items;
-	DIR *dir;
 	int ret = pins_dir_open(root, &dir);
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	while (!ret && pins_next(dir, root, &next)) {
+	while (pins_next(dir, root, &next)) {
 		items = reallocarray(out->items, out->count + 1, sizeof(*items));
-		if (items) {
-			out->items = items;
-			items[out->count++] = next;
-		}
-		ret = items ? 0 : -ENOMEM;
+		if (!items)
+			return -ENOMEM;
+		out->items = items;
+		items[out->count++] = next;
 	}
-	closedir(dir);
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), pinned_compare);
-	return ret;
+	return 0;
 }
 
 /* Keeps what the target selects. An instance whose device has exactly the name of a selection: it

@@ -17,8 +17,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/bpffs.h"
 #include "kernel/maps/map.h"
-
-#define PINS_FOLDER "rlctl" /* in the bpffs */
+#include "kernel/scope.h"
 
 int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 {
@@ -82,6 +81,25 @@ bool pins_next(DIR *dir, const char *root, struct pinned *out)
 		    !pins_path(root, out->device, out->hook, out->path))
 			return true;
 	return false;
+}
+
+bool pins_netns_next(DIR *dir, const char *all, char out[INSTANCE_PATH_MAX + 32])
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		snprintf(out, INSTANCE_PATH_MAX + 32, "%s/%.24s", all, entry->d_name);
+		if (entry->d_name[0] != '.')
+			return true;
+	}
+	return false;
+}
+
+void pins_parent(const char *path, int levels, char out[INSTANCE_PATH_MAX])
+{
+	snprintf(out, INSTANCE_PATH_MAX, "%s", path);
+	while (levels-- > 0)
+		*strrchr(out, '/') = '\0';
 }
 
 /* ---- opening, without following symbolic links */
@@ -168,36 +186,25 @@ int folder_owner_check(int folder)
 
 static int root_owner_check(int bpffs)
 {
-	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY);
-	int ret = fd < 0 ? fd : folder_owner_check(fd);
+	CLOSED int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY);
 
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return fd < 0 ? fd : folder_owner_check(fd);
 }
 
 bool pins_are_foreign(const char *bpffs)
 {
-	int fd = open(bpffs, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	bool foreign = fd >= 0 && is_foreign(root_owner_check(fd));
+	CLOSED int fd = open(bpffs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0)
-		close(fd);
-	return foreign;
+	return fd >= 0 && is_foreign(root_owner_check(fd));
 }
 
 static int folder_open(const char *path, int flags)
 {
 	const char *below;
-	int fd, bpffs = bpffs_open(path, &below);
+	CLOSED int bpffs = bpffs_open(path, &below);
+	int ret = bpffs < 0 ? bpffs : root_owner_check(bpffs);
 
-	if (bpffs < 0)
-		return bpffs;
-	fd = root_owner_check(bpffs);
-	if (!fd)
-		fd = open_below(bpffs, below, flags | O_DIRECTORY);
-	close(bpffs);
-	return fd;
+	return ret ? ret : open_below(bpffs, below, flags | O_DIRECTORY);
 }
 
 int pins_folder_open(const char *path)
@@ -235,10 +242,8 @@ static int folders_make(const char *path)
 		return fd;
 	snprintf(rest, sizeof(rest), "%s", below);
 	for (char *name = strtok_r(rest, "/", &next); name; name = strtok_r(NULL, "/", &next)) {
-		int folder;
-
 		bool first = name == rest;
-
+		int folder;
 		if (mkdirat(fd, name, 0700) && errno != EEXIST)
 			folder = -errno;
 		else
@@ -258,8 +263,7 @@ static int parent_remove(const char *path)
 {
 	char parent[INSTANCE_PATH_MAX];
 
-	snprintf(parent, sizeof(parent), "%s", path);
-	*strrchr(parent, '/') = '\0';
+	pins_parent(path, 1, parent);
 	return rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT ? -errno : 0;
 }
 
@@ -327,18 +331,15 @@ int pins_lock(const char *path, bool create)
  * of the namespace instead: theirs and ours exclude each other by the instance's lock alone. */
 int pins_lock_all(const char *root, unsigned int wait_ms)
 {
-	const char *below;
 	char path[INSTANCE_PATH_MAX];
-	int fd, bpffs = bpffs_open(root, &below);
+	const char *below;
+	CLOSED int bpffs = bpffs_open(root, &below);
+	int fd = bpffs < 0 ? bpffs : root_owner_check(bpffs);
 
-	if (bpffs < 0)
-		return bpffs;
+	if (fd)
+		return fd;
 	snprintf(path, sizeof(path), "%.*s", (int)(below + strlen(PINS_FOLDER) - root), root);
-	fd = root_owner_check(bpffs);
-	if (!fd)
-		fd = open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY);
-	close(bpffs);
-	fd = private_lock(fd, path, wait_ms);
+	fd = private_lock(open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY), path, wait_ms);
 	if (fd >= 0)
 		message_hold();
 	return fd;
@@ -356,39 +357,43 @@ void pins_unlock(int lock)
 int pin_open(int folder, const char *name, bool write)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = write ? 0 : BPF_F_RDONLY);
+	CLOSED int pin = open_below(folder, name, O_PATH);
 	char path[32];
-	int fd, pin = open_below(folder, name, O_PATH);
 
 	if (pin < 0)
 		return pin;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
-	fd = bpf_obj_get_opts(path, &opts);
-	if (fd < 0)
-		fd = -errno;
-	close(pin);
-	return fd;
+	return bpf_obj_get_opts(path, &opts);
 }
 
 int pin_open_at(const char *path, const char *name, bool write)
 {
-	int fd, folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path);
 
-	if (folder < 0)
-		return folder;
-	fd = pin_open(folder, name, write);
-	close(folder);
-	return fd;
+	return folder < 0 ? folder : pin_open(folder, name, write);
+}
+
+int pin_make(const char *path, const char *name, int fd)
+{
+	char pin[INSTANCE_PATH_MAX + 64];
+
+	snprintf(pin, sizeof(pin), "%s/%s", path, name);
+	return bpf_obj_pin(fd, pin);
+}
+
+void pin_remove(const char *path, const char *name)
+{
+	char pin[INSTANCE_PATH_MAX + 64];
+
+	snprintf(pin, sizeof(pin), "%s/%s", path, name);
+	unlink(pin);
 }
 
 int pins_policy_id(const char *path, uint32_t *out)
 {
-	int fd = pin_open_at(path, "policy", false), ret;
+	CLOSED int fd = pin_open_at(path, "policy", false);
 
-	if (fd < 0)
-		return fd;
-	ret = map_id(fd, out);
-	close(fd);
-	return ret;
+	return fd < 0 ? fd : map_id(fd, out);
 }
 
 static int files_unlink(DIR *dir)
@@ -406,8 +411,7 @@ void trial_clear(const char *path)
 {
 	char name[INSTANCE_PATH_MAX + 16];
 
-	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER "/state", path);
-	unlink(name);
+	pin_remove(path, TRIAL_FOLDER "/state");
 	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER, path);
 	rmdir(name);
 }
@@ -415,7 +419,7 @@ void trial_clear(const char *path)
 int companion_clear(const char *path)
 {
 	char folder[INSTANCE_PATH_MAX + 16];
-	DIR *dir;
+	CLOSED_DIR DIR *dir = NULL;
 	int ret;
 
 	snprintf(folder, sizeof(folder), "%s/" COMPANION_FOLDER, path);
@@ -423,22 +427,19 @@ int companion_clear(const char *path)
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	ret = files_unlink(dir);
-	closedir(dir);
 	return rmdir(folder) ? ret ?: -errno : ret;
 }
 
 int pins_clear(const char *path)
 {
-	DIR *dir;
+	CLOSED_DIR DIR *dir = NULL;
 	int ret = pins_dir_open(path, &dir);
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	trial_clear(path);
 	companion_clear(path);
-	ret = files_unlink(dir);
-	closedir(dir);
-	return ret;
+	return files_unlink(dir);
 }
 
 int folders_remove(const char *path)

@@ -12,6 +12,7 @@
 #include "kernel/instance/instance_maps.h"
 #include "rlctl_abi.h"
 
+#define PINS_FOLDER      "rlctl"     /* in the bpffs */
 #define TRIAL_FOLDER     "trial"     /* in the pin directory, while a trial runs */
 #define COMPANION_FOLDER "companion" /* with the link of the program at egress (companion.h) */
 
@@ -39,6 +40,9 @@ int pins_dir_open(const char *path, DIR **out);
 /* The pinned object; read-only unless `write`. */
 int pin_open(int folder, const char *name, bool write);
 int pin_open_at(const char *path, const char *name, bool write);
+/* By this name in the directory; those of whom its group may read: group_pin(). */
+int pin_make(const char *path, const char *name, int fd);
+void pin_remove(const char *path, const char *name);
 
 /* Locks are those of directories that others may search but not read: whoever may open a directory
  * for reading can lock it.
@@ -78,6 +82,11 @@ struct pinned {
 	char path[INSTANCE_PATH_MAX];
 };
 bool pins_next(DIR *dir, const char *root, struct pinned *out);
+/* The directory of the next network namespace, of those in `all`; false after the last. */
+bool pins_netns_next(DIR *dir, const char *all, char out[INSTANCE_PATH_MAX + 32]);
+/* The directory that is so many levels above the path: BPFFS/rlctl/NETNS/DEVICE-HOOK. */
+#define PINS_LEVELS 3
+void pins_parent(const char *path, int levels, char out[INSTANCE_PATH_MAX]);
 
 /* Removes the companion's directory. Silent. */
 int companion_clear(const char *path);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -15,7 +14,9 @@
 #include "algorithm/hot_key.h"
 #include "algorithm/key_parts.h"
 #include "algorithm/refusal_word.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/scope.h"
 #include "policy/names.h"
 
 #define FETCH      1024 /* sets per batch */
@@ -27,8 +28,7 @@
 /* A read-only descriptor cannot be mapped: sets are then fetched by system calls. */
 int hot_open(const struct instance *instance, struct hot_table *out)
 {
-	int may = PROT_READ | (instance->read_only ? 0 : PROT_WRITE);
-	void *sets;
+	int ret;
 
 	*out = (struct hot_table){
 		.instance = instance,
@@ -39,37 +39,23 @@ int hot_open(const struct instance *instance, struct hot_table *out)
 	if (out->fd < 0)
 		return out->fd == -ENOENT ? 0 : out->fd;
 	out->spilled = policy_map_open(instance, POLICY_MAP_spilled);
-	sets = mmap(NULL, out->size, may, MAP_SHARED, out->fd, 0);
-	if (sets != MAP_FAILED)
-		out->sets = sets;
-	else if (!instance->read_only) {
-		int ret = -errno;
-
-		hot_close(out);
-		return ret;
-	}
-	return 0;
+	out->sets =
+		map_whole(out->fd, out->size, PROT_READ | (instance->read_only ? 0 : PROT_WRITE));
+	if (out->sets || instance->read_only)
+		return 0;
+	ret = -errno;
+	hot_close(out);
+	return ret;
 }
 
 void hot_close(struct hot_table *table)
 {
 	if (table->sets)
 		munmap(table->sets, table->size);
-	if (table->fd >= 0)
-		close(table->fd);
-	if (table->spilled >= 0)
-		close(table->spilled);
+	scope_fd(&table->fd);
+	scope_fd(&table->spilled);
 	table->sets = NULL;
 	table->fd = table->spilled = -1;
-}
-
-/* The set in shared memory, or a copy. NULL with errno if it cannot be read. */
-static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
-				 struct rl_hot_set *copy)
-{
-	if (table->sets)
-		return &table->sets[index];
-	return bpf_map_lookup_elem(table->fd, &index, copy) ? NULL : copy;
 }
 
 /* As bpf/limit/hot.h computes it for a packet. */
@@ -83,27 +69,26 @@ static struct hot_key key_of(const struct hot_table *table, const struct rl_rule
 
 static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_key *key)
 {
-	for (int i = 0; set && i < RL_HOT_WAYS; i++)
+	for (int i = 0; i < RL_HOT_WAYS; i++)
 		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key->fingerprint)
 			return &set->slot[i];
 	return NULL;
 }
 
 int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
-	       const struct rl_state_key *key,
-	       int (*found)(void *arg, const struct rl_state_key *key,
-			    const struct rl_hot_slot *slot),
-	       void *arg)
+	       const struct rl_state_key *key, hot_found_fn *found, void *arg)
 {
 	struct hot_key hot = key_of(table, numbers, key);
 	struct rl_hot_slot *slot, copy = {0};
-	struct rl_hot_set fetched, *set;
+	struct rl_hot_set fetched, *set = table->sets ? &table->sets[hot.set] : &fetched;
+	int ret = 0;
 
 	if (table->fd < 0)
 		return 0;
-	set = set_of(table, hot.set, &fetched);
-	if (!set)
-		return -errno;
+	if (!table->sets)
+		ret = bpf_map_lookup_elem(table->fd, &hot.set, &fetched);
+	if (ret)
+		return ret;
 	slot = slot_find(set, &hot);
 	if (slot)
 		copy = *slot;
@@ -137,10 +122,7 @@ static uint32_t ports_of(const struct rl_limit *limit, uint8_t proto)
 }
 
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
-	      const struct rl_state_key *any,
-	      int (*found)(void *arg, const struct rl_state_key *key,
-			   const struct rl_hot_slot *slot),
-	      void *arg)
+	      const struct rl_state_key *any, hot_found_fn *found, void *arg)
 {
 	uint8_t parts = key_parts(&numbers->limit);
 	uint32_t protocols = parts & RL_PART_PROTO ? PROTOCOLS : 1;
@@ -179,24 +161,20 @@ static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 static int refusals_forget(const struct hot_table *table, const struct rl_rule *numbers,
 			   const struct rl_state_key *key)
 {
-	const struct instance *instance = table->instance;
+	const struct rl_instance *info = &table->instance->info;
 	static const struct rl_refusal_set none;
 	__u64 addr[2];
 	uint32_t set;
-	int fd, ret;
 
 	if (!(numbers->flags & RL_RULE_LOOKUP_ADDRESS))
 		return 0;
 	memcpy(addr, key->addr, sizeof(addr));
-	set = refusal_index(
-		hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
-		refusal_sets(&instance->info) - 1);
-	fd = policy_map_open(instance, POLICY_MAP_refusals);
+	set = refusal_index(hot_hash_address(info->hot_seed, address_is_mapped(addr), addr),
+			    refusal_sets(info) - 1);
+	CLOSED int fd = policy_map_open(table->instance, POLICY_MAP_refusals);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = bpf_map_update_elem(fd, &set, &none, BPF_ANY);
-	close(fd);
-	return ret;
+	return bpf_map_update_elem(fd, &set, &none, BPF_ANY);
 }
 
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,

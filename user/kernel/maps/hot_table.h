@@ -29,21 +29,17 @@ void hot_close(struct hot_table *table);
  * address, or both ports; and a key without an address is nobody's. */
 bool hot_can_visit(const struct rl_limit *limit);
 
+typedef int hot_found_fn(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot);
+
 /* Calls `found` for every slot of `key` under a limit that hot_can_visit (for any port and protocol
  * if the limit counts by them) until it returns non-zero. The slot's fingerprint includes its
  * flags. */
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
-	      const struct rl_state_key *key,
-	      int (*found)(void *arg, const struct rl_state_key *key,
-			   const struct rl_hot_slot *slot),
-	      void *arg);
+	      const struct rl_state_key *key, hot_found_fn *found, void *arg);
 
 /* As hot_visit, for exactly this key, which may hold two addresses. */
 int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
-	       const struct rl_state_key *key,
-	       int (*found)(void *arg, const struct rl_state_key *key,
-			    const struct rl_hot_slot *slot),
-	       void *arg);
+	       const struct rl_state_key *key, hot_found_fn *found, void *arg);
 
 /* Clears the key's slot and its cached refusals. */
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,

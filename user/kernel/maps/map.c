@@ -1,49 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queries one map. */
-
 #include "kernel/maps/map.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
+#include "kernel/scope.h"
+
+int map_get(int map_fd, void *out)
+{
+	return bpf_map_lookup_elem(map_fd, &(uint32_t){0}, out);
+}
+
+int map_put(int map_fd, const void *value)
+{
+	return bpf_map_update_elem(map_fd, &(uint32_t){0}, value, BPF_ANY);
+}
+
+int map_info(int map_fd, struct bpf_map_info *out)
+{
+	uint32_t size = sizeof(*out);
+
+	*out = (struct bpf_map_info){0};
+	return bpf_obj_get_info_by_fd(map_fd, out, &size);
+}
+
 int map_id(int map_fd, uint32_t *out)
 {
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
+	struct bpf_map_info info;
+	int ret = map_info(map_fd, &info);
 
-	if (bpf_obj_get_info_by_fd(map_fd, &info, &size))
-		return -errno;
-	*out = info.id;
-	return 0;
+	if (!ret)
+		*out = info.id;
+	return ret;
 }
 
 int map_value_check(int map_fd, size_t size)
 {
-	struct bpf_map_info info = {0};
-	uint32_t info_size = sizeof(info);
+	struct bpf_map_info info;
+	int ret = map_info(map_fd, &info);
 
-	if (bpf_obj_get_info_by_fd(map_fd, &info, &info_size))
-		return -errno;
-	return info.value_size == size ? 0 : -EPROTO;
+	return ret || info.value_size == size ? ret : -EPROTO;
 }
 
 int map_memory_add(int map_fd, uint64_t *sum)
 {
 	char path[64], line[128];
 	uint64_t bytes = 0;
-	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map_fd);
-	file = fopen(path, "re");
+	CLOSED_FILE FILE *file = fopen(path, "re");
 	if (!file)
 		return -errno;
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
 			break;
-	fclose(file);
 	*sum += bytes;
 	return 0;
+}
+
+void *map_whole(int map_fd, size_t size, int may)
+{
+	void *at = mmap(NULL, size, may, MAP_SHARED, map_fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
 }

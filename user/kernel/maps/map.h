@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Queries one map: id, value size, memory. */
+/* One map: its only element, what the kernel says of it, its memory. Silent; 0 or a negative errno.
+ */
 #pragma once
 
+#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Element 0, of a map that may have no other. */
+int map_get(int map_fd, void *out);
+int map_put(int map_fd, const void *value);
+
+int map_info(int map_fd, struct bpf_map_info *out);
 int map_id(int map_fd, uint32_t *out);
 /* -EPROTO if the map's values have another size. */
 int map_value_check(int map_fd, size_t size);
 /* Adds the memory that the kernel accounts for the map, in bytes. */
 int map_memory_add(int map_fd, uint64_t *sum);
+/* Maps its elements, `size` bytes; `may`: PROT_*. NULL with errno. */
+void *map_whole(int map_fd, size_t size, int may);

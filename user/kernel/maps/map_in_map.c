@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,14 +16,18 @@
 #include "kernel/instance/group.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
+#include "kernel/scope.h"
 
 #define PIN_PREFIX "map-"
 
 /* The map id in the slot, 0 if it is empty. */
 static int slot_read(int outer_fd, uint32_t slot, uint32_t *out)
 {
-	*out = 0;
-	return bpf_map_lookup_elem(outer_fd, &slot, out) && errno != ENOENT ? -errno : 0;
+	int ret = bpf_map_lookup_elem(outer_fd, &slot, out);
+
+	if (ret)
+		*out = 0;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 static void pin_name(uint32_t id, char out[32])
@@ -84,22 +86,18 @@ static int pinned_open(const struct instance *instance, uint32_t id)
 		return kept_open(instance, id);
 	pin_name(id, name);
 	fd = pin_open_at(instance->path, name, !instance->read_only);
-	if (fd < 0)
-		return fd;
-	ret = map_id(fd, &pinned);
+	ret = fd < 0 ? fd : map_id(fd, &pinned);
 	if (!ret && pinned == id)
 		return fd;
-	close(fd);
+	scope_fd(&fd);
 	return ret ? ret : -ENOENT;
 }
 
 /* Was the instance detached after it was opened? */
 static bool is_gone(const struct instance *instance)
 {
-	int folder = has_pins(instance) ? pins_folder_open(instance->path) : 0;
+	CLOSED int folder = has_pins(instance) ? pins_folder_open(instance->path) : -1;
 
-	if (folder > 0)
-		close(folder);
 	return folder == -ENOENT;
 }
 
@@ -110,8 +108,9 @@ int inner_open(const struct instance *instance, int outer_fd, uint32_t slot)
 	int fd;
 
 	for (;; last = id) {
-		if (bpf_map_lookup_elem(outer_fd, &slot, &id))
-			return -errno;
+		fd = bpf_map_lookup_elem(outer_fd, &slot, &id);
+		if (fd)
+			return fd;
 		if (id == last)
 			break;
 		fd = pinned_open(instance, id);
@@ -119,39 +118,28 @@ int inner_open(const struct instance *instance, int outer_fd, uint32_t slot)
 			return fd;
 	}
 	fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0)
-		fd = -errno;
 	return fd == -EPERM && is_gone(instance) ? -ESTALE : fd;
 }
 
 static int inner_pin(const struct instance *instance, uint32_t id, int fd)
 {
-	char path[INSTANCE_PATH_MAX + 32], name[32];
-	int ret;
+	char name[32];
 
 	if (!has_pins(instance))
 		return kept_add(instance, id, fd);
 	pin_name(id, name);
-	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
-	if (bpf_obj_pin(fd, path))
-		return -errno;
-	ret = group_inherit(instance->path, name);
-	if (ret)
-		unlink(path);
-	return ret;
+	return group_pin(instance->path, name, fd);
 }
 
 static void inner_unpin(const struct instance *instance, uint32_t id)
 {
-	char path[INSTANCE_PATH_MAX + 32], name[32];
+	char name[32];
 
+	pin_name(id, name);
 	if (!has_pins(instance))
 		kept_remove(instance, id);
-	if (!has_pins(instance) || !id)
-		return;
-	pin_name(id, name);
-	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
-	unlink(path);
+	else if (id)
+		pin_remove(instance->path, name);
 }
 
 /* Does the other of two slots name the map, too? */
@@ -171,9 +159,7 @@ static void *write_run(void *arg)
 {
 	struct slot_write *write = arg;
 
-	write->ret = bpf_map_update_elem(write->outer_fd, &write->slot, &write->fd, BPF_ANY)
-			     ? -errno
-			     : 0;
+	write->ret = bpf_map_update_elem(write->outer_fd, &write->slot, &write->fd, BPF_ANY);
 	__atomic_store_n(&write->is_over, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -217,16 +203,14 @@ void inner_writes_end(struct slot_writes *writes)
 
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot)
 {
+	CLOSED int fd = inner_open(instance, outer_fd, slot ^ 1);
 	uint32_t before;
-	int fd = inner_open(instance, outer_fd, slot ^ 1);
 	int ret = fd < 0 ? fd : slot_read(outer_fd, slot, &before);
 
-	if (!ret && bpf_map_update_elem(outer_fd, &slot, &fd, BPF_ANY))
-		ret = -errno;
+	if (!ret)
+		ret = bpf_map_update_elem(outer_fd, &slot, &fd, BPF_ANY);
 	if (!ret && !is_shared(outer_fd, slot, before))
 		inner_unpin(instance, before);
-	if (fd >= 0)
-		close(fd);
 	return ret;
 }
 
@@ -242,13 +226,22 @@ int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int 
 	if (ret)
 		return ret;
 	ret = slot_put(instance, outer_fd, slot, fd, id);
-	if (ret) {
+	if (ret)
 		inner_unpin(instance, id);
-		return ret;
-	}
-	if (!is_shared(outer_fd, slot, before))
+	else if (!is_shared(outer_fd, slot, before))
 		inner_unpin(instance, before);
-	return 0;
+	return ret;
+}
+
+int inner_make(const struct instance *instance, int outer_fd, uint32_t slot,
+	       const struct inner_map *map, const void *value)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = map->flags);
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, map->name, sizeof(uint32_t), map->size,
+				       1, &opts);
+	int ret = fd < 0 ? fd : value ? map_put(fd, value) : 0;
+
+	return ret ? ret : inner_put(instance, outer_fd, slot, fd);
 }
 
 /* In one call, because the kernel waits for all running programs after each. */
@@ -265,9 +258,8 @@ int inner_add(const struct instance *instance, int outer_fd, uint32_t first, con
 		if (!ret)
 			ret = inner_pin(instance, id, fds[i]);
 	}
-	if (!ret && bpf_map_update_batch(outer_fd, slots, fds, &written, &opts))
-		ret = -errno;
-	return ret; /* the next writer removes pins that no slot names */
+	/* If it fails, the next writer removes pins that no slot names. */
+	return ret ? ret : bpf_map_update_batch(outer_fd, slots, fds, &written, &opts);
 }
 
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
@@ -283,19 +275,18 @@ void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 
 struct ids {
 	uint32_t *list; /* to be freed */
-	size_t count, capacity;
+	size_t count;
 };
 
+/* In memory that grows at powers of two. */
 static int id_append(struct ids *ids, uint32_t id)
 {
 	uint32_t *more = ids->list;
 
-	if (ids->count == ids->capacity)
-		more = reallocarray(ids->list, 2 * ids->capacity + 16, sizeof(*more));
+	if (!(ids->count & (ids->count - 1)))
+		more = reallocarray(more, ids->count ? 2 * ids->count : 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	if (ids->count == ids->capacity)
-		ids->capacity = 2 * ids->capacity + 16;
 	ids->list = more;
 	ids->list[ids->count++] = id;
 	return 0;
@@ -350,18 +341,15 @@ static bool is_among(uint32_t id, const struct ids *ids)
 
 static void strays_unpin(const struct instance *instance, const struct ids *ids)
 {
+	CLOSED_DIR DIR *dir = NULL;
 	struct dirent *entry;
-	DIR *dir;
+	uint32_t id;
 
 	if (pins_dir_open(instance->path, &dir))
 		return;
-	while ((entry = readdir(dir))) {
-		uint32_t id;
-
+	while ((entry = readdir(dir)))
 		if (sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1 && !is_among(id, ids))
 			unlinkat(dirfd(dir), entry->d_name, 0);
-	}
-	closedir(dir);
 }
 
 /* If a slot cannot be read, nothing is removed, so that its map keeps its pin. */

@@ -14,6 +14,14 @@ int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
  * the old one; where instance->writes is set, not before these have ended. */
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
 void inner_writes_end(struct slot_writes *writes);
+/* The same with a new array of one element, which has this value; NULL: zeros. */
+struct inner_map {
+	const char *name;
+	size_t size;    /* of the element */
+	uint32_t flags; /* BPF_F_*: those that the outer map takes */
+};
+int inner_make(const struct instance *instance, int outer_fd, uint32_t slot,
+	       const struct inner_map *map, const void *value);
 /* This one of two slots gets the inner map of the other as well; its pin stays until both are
  * without it. */
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot);

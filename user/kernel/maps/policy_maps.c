@@ -12,7 +12,8 @@
 
 #include "kernel/instance/group.h"
 #include "kernel/instance/pins.h"
-
+#include "kernel/maps/map.h"
+#include "kernel/scope.h"
 static const struct {
 	const char *name;
 	uint64_t uses;
@@ -50,11 +51,11 @@ static int copy_of(int fd)
 
 int policy_map_open(const struct instance *instance, enum policy_map map)
 {
-	int fd, folder;
+	int fd;
 
 	if (!has_pins(instance))
 		return copy_of(instance->policy_maps ? instance->policy_maps[map] : -1);
-	folder = pins_folder_open(instance->path);
+	CLOSED int folder = pins_folder_open(instance->path);
 	if (folder < 0)
 		return folder == -ENOENT ? -ESTALE : folder;
 	/* Readers map the hot table, which the kernel allows only for writable descriptors: it is
@@ -62,32 +63,15 @@ int policy_map_open(const struct instance *instance, enum policy_map map)
 	fd = pin_open(folder, maps[map].name, !instance->read_only || map == POLICY_MAP_hot);
 	if (instance->read_only && (fd == -EACCES || fd == -EROFS))
 		fd = pin_open(folder, maps[map].name, false);
-	close(folder);
 	return fd == -EACCES && instance->read_only ? -ENOENT : fd;
-}
-
-static void pin_path(const struct instance *instance, enum policy_map map,
-		     char out[INSTANCE_PATH_MAX + 32])
-{
-	snprintf(out, INSTANCE_PATH_MAX + 32, "%s/%s", instance->path, maps[map].name);
 }
 
 int policy_map_put(const struct instance *instance, enum policy_map map, int fd)
 {
-	char path[INSTANCE_PATH_MAX + 32];
-	int ret;
-
-	if (!has_pins(instance)) {
-		instance->policy_maps[map] = copy_of(fd);
-		return instance->policy_maps[map] < 0 ? instance->policy_maps[map] : 0;
-	}
-	pin_path(instance, map, path);
-	if (bpf_obj_pin(fd, path))
-		return -errno;
-	ret = policy_map_share(instance, map);
-	if (ret)
-		unlink(path);
-	return ret;
+	if (has_pins(instance))
+		return group_pin(instance->path, maps[map].name, fd);
+	instance->policy_maps[map] = copy_of(fd);
+	return instance->policy_maps[map] < 0 ? instance->policy_maps[map] : 0;
 }
 
 int policy_map_exchange(const struct instance *instance, enum policy_map map, int fd)
@@ -97,15 +81,13 @@ int policy_map_exchange(const struct instance *instance, enum policy_map map, in
 
 	snprintf(name, sizeof(name), "%s_next", maps[map].name);
 	snprintf(next, sizeof(next), "%s/%s", instance->path, name);
-	pin_path(instance, map, path);
+	snprintf(path, sizeof(path), "%s/%s", instance->path, maps[map].name);
 	unlink(next); /* of a command that was killed */
-	if (bpf_obj_pin(fd, next))
-		return -errno;
-	ret = group_inherit(instance->path, name);
-	if (!ret && rename(next, path))
+	ret = group_pin(instance->path, name, fd);
+	if (!ret && rename(next, path)) {
 		ret = -errno;
-	if (ret)
 		unlink(next);
+	}
 	return ret;
 }
 
@@ -124,56 +106,41 @@ int policy_map_share(const struct instance *instance, enum policy_map map)
 /* Without pins the program has it to the end. */
 void policy_map_drop(const struct instance *instance, enum policy_map map)
 {
-	char path[INSTANCE_PATH_MAX + 32];
-
-	if (!has_pins(instance))
-		return;
-	pin_path(instance, map, path);
-	unlink(path);
-}
-
-static int room_of(int fd, uint32_t *out)
-{
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return -errno;
-	*out = info.max_entries / 2;
-	return 0;
+	if (has_pins(instance))
+		pin_remove(instance->path, maps[map].name);
 }
 
 int rules_room(const struct instance *instance, uint32_t *out)
 {
-	int fd = policy_map_open(instance, POLICY_MAP_rules), ret;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
+	struct bpf_map_info info;
+	int ret = fd < 0 ? fd : map_info(fd, &info);
 
-	if (fd < 0)
-		return fd;
-	ret = room_of(fd, out);
-	close(fd);
+	if (!ret)
+		*out = info.max_entries / 2;
 	return ret;
 }
 
 /* Both are mapped, for there may be many. */
 static int rules_copy(int from, int to)
 {
+	struct bpf_map_info info;
 	void *source, *copy;
-	uint32_t room;
 	size_t size;
-	int ret = room_of(from, &room);
+	int ret = map_info(from, &info);
 
 	if (ret)
 		return ret;
-	size = 2 * (size_t)room * sizeof(struct rl_rule);
-	source = mmap(NULL, size, PROT_READ, MAP_SHARED, from, 0);
-	if (source == MAP_FAILED)
+	size = (size_t)info.max_entries * sizeof(struct rl_rule);
+	source = map_whole(from, size, PROT_READ);
+	if (!source)
 		return -errno;
-	copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0);
-	if (copy == MAP_FAILED)
-		ret = -errno;
-	else
+	copy = map_whole(to, size, PROT_READ | PROT_WRITE);
+	if (copy)
 		memcpy(copy, source, size);
-	if (!ret)
+	else
+		ret = -errno;
+	if (copy)
 		munmap(copy, size);
 	munmap(source, size);
 	return ret;
@@ -182,17 +149,10 @@ static int rules_copy(int from, int to)
 int rules_grow(const struct instance *instance, uint32_t room)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	int before = policy_map_open(instance, POLICY_MAP_rules), fd, ret;
+	CLOSED int before = policy_map_open(instance, POLICY_MAP_rules);
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rules", sizeof(uint32_t),
+				       sizeof(struct rl_rule), 2 * room, &opts);
+	int ret = before < 0 ? before : fd < 0 ? fd : rules_copy(before, fd);
 
-	if (before < 0)
-		return before;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rules", sizeof(uint32_t), sizeof(struct rl_rule),
-			    2 * room, &opts);
-	ret = fd < 0 ? -errno : rules_copy(before, fd);
-	if (!ret)
-		ret = policy_map_exchange(instance, POLICY_MAP_rules, fd);
-	if (fd >= 0)
-		close(fd);
-	close(before);
-	return ret;
+	return ret ? ret : policy_map_exchange(instance, POLICY_MAP_rules, fd);
 }

@@ -5,9 +5,7 @@
 
 #include "kernel/maps/shared_table.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -15,19 +13,20 @@
 
 #include <bpf/bpf.h>
 
-#include "base/lock.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/scope.h"
 
 /* Only the seed is written. */
 static int table_seed(const struct instance *instance, const struct shared_table *table, int fd)
 {
-	char *element = mmap(NULL, table->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *element = map_whole(fd, table->size, PROT_READ | PROT_WRITE);
 	size_t size = sizeof(instance->info.hot_seed);
 	int ret = 0;
 
-	if (element == MAP_FAILED)
+	if (!element)
 		return -errno;
 	/* Simulations and tests have no pins, and the same seed each time. */
 	if (!has_pins(instance))
@@ -38,26 +37,18 @@ static int table_seed(const struct instance *instance, const struct shared_table
 	return ret;
 }
 
-static int hash_create(const struct shared_table *table)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, table->name, sizeof(uint32_t), table->size,
-				table->entries, &opts);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static int table_create(const struct instance *instance, const struct shared_table *table)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, table->name, sizeof(uint32_t), table->size, 1,
-				&opts);
-	int ret = fd < 0 ? -errno : table_seed(instance, table, fd);
+	LIBBPF_OPTS(bpf_map_create_opts, opts,
+		    .map_flags = table->entries ? BPF_F_NO_PREALLOC : BPF_F_MMAPABLE);
+	int fd =
+		bpf_map_create(table->entries ? BPF_MAP_TYPE_HASH : BPF_MAP_TYPE_ARRAY, table->name,
+			       sizeof(uint32_t), table->size, table->entries ?: 1, &opts);
+	int ret = fd < 0 || table->entries ? 0 : table_seed(instance, table, fd);
 
 	if (!ret)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return ret;
 }
 
@@ -69,36 +60,29 @@ int shared_table_open(const struct instance *instance, const struct shared_table
 int shared_table_open_at(const char *path, const char *device, const struct shared_table *table)
 {
 	struct instance other;
-	int fd = instance_open_maps(path, device, true, INSTANCE_MAP_BIT(instance), &other);
+	int fd = -ENOENT;
 
-	if (fd)
+	if (instance_open_maps(path, device, true, INSTANCE_MAP_BIT(instance), &other))
 		return -ENOENT;
-	fd = device_index(device) == (int)other.info.ifindex ? shared_table_open(&other, table)
-							     : -ENOENT;
+	if (device_index(device) == (int)other.info.ifindex)
+		fd = shared_table_open(&other, table);
 	instance_close(&other);
 	return fd < 0 ? -ENOENT : fd;
-}
-
-static void root_of(const struct instance *instance, char out[INSTANCE_PATH_MAX])
-{
-	snprintf(out, INSTANCE_PATH_MAX, "%s", instance->path);
-	*strrchr(out, '/') = '\0';
 }
 
 int shared_others(const struct instance *instance, shared_other_fn each, void *arg)
 {
 	char root[INSTANCE_PATH_MAX];
+	CLOSED_DIR DIR *dir = NULL;
 	struct pinned other;
 	int ret = -ENOENT;
-	DIR *dir;
 
-	root_of(instance, root);
+	pins_parent(instance->path, 1, root);
 	if (pins_dir_open(root, &dir))
 		return -ENOENT;
 	while (ret == -ENOENT && pins_next(dir, root, &other))
 		if (strcmp(other.path, instance->path) != 0)
 			ret = each(other.path, other.device, arg);
-	closedir(dir);
 	return ret;
 }
 
@@ -106,7 +90,7 @@ int shared_lock(const struct instance *instance)
 {
 	char root[INSTANCE_PATH_MAX];
 
-	root_of(instance, root);
+	pins_parent(instance->path, 1, root);
 	return pins_lock_all(root, LOCK_WAIT_MS);
 }
 
@@ -124,10 +108,9 @@ static int shared_make(const struct instance *instance, const struct shared_tabl
 		return lock;
 	fd = shared_others(instance, others_table, (void *)table);
 	if (fd == -ENOENT)
-		fd = table->entries ? hash_create(table) : table_create(instance, table);
+		fd = table_create(instance, table);
 	ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
-	if (fd >= 0)
-		close(fd);
+	scope_fd(&fd);
 	pins_unlock(lock);
 	return ret;
 }
@@ -135,11 +118,10 @@ static int shared_make(const struct instance *instance, const struct shared_tabl
 /* A simulation or test has it from the program, without a seed. */
 int shared_table_make(const struct instance *instance, const struct shared_table *table)
 {
-	int fd = shared_table_open(instance, table), ret = fd < 0 ? fd : 0;
+	CLOSED int fd = shared_table_open(instance, table);
+	int ret = fd < 0 ? fd : 0;
 
 	if (!ret && !has_pins(instance) && !table->entries)
 		ret = table_seed(instance, table, fd);
-	if (fd >= 0)
-		close(fd);
 	return ret == -ENOENT && has_pins(instance) ? shared_make(instance, table) : ret;
 }

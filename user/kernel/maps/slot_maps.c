@@ -9,21 +9,20 @@
 #include <bpf/bpf.h>
 
 #include "compile/compile.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
-
-static struct slot_maps maps_of(const struct instance *instance, int array, int chunks)
-{
-	return (struct slot_maps){.instance = instance, .array = array, .chunks = chunks, .fd = -1};
-}
+#include "kernel/scope.h"
 
 struct slot_maps slot_counters(const struct instance *instance)
 {
-	return maps_of(instance, instance->fd.rule_counters, instance->fd.counters_chunks);
+	return (struct slot_maps){instance, instance->fd.rule_counters,
+				  instance->fd.counters_chunks, .fd = -1};
 }
 
 struct slot_maps slot_states(const struct instance *instance)
 {
-	return maps_of(instance, instance->fd.shared, instance->fd.shared_chunks);
+	return (struct slot_maps){instance, instance->fd.shared, instance->fd.shared_chunks,
+				  .fd = -1};
 }
 
 int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index)
@@ -44,12 +43,12 @@ int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index)
 
 void slot_maps_close(struct slot_maps *maps)
 {
-	if (maps->fd >= 0)
-		close(maps->fd);
+	scope_fd(&maps->fd);
 	maps->fd = -1;
 }
 
-size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count)
+/* How many slots, from the first one on, are in the same map as the first. */
+static size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count)
 {
 	bool in_array = slots[0] < instance->info.slots;
 	size_t n = 0;
@@ -81,30 +80,34 @@ static int block_read(struct slot_maps *maps, uint32_t slot, struct rl_counters_
 		      struct rule_counters sums[SLOTS])
 {
 	uint32_t index;
-	int fd = slot_map_at(maps, slot, &index);
+	int ret, fd = slot_map_at(maps, slot, &index);
 
-	if (fd < 0)
-		return fd;
 	index >>= RL_COUNTERS_SHIFT;
-	if (bpf_map_lookup_elem(fd, &index, copy))
-		return -errno;
-	for (uint32_t cpu = 0; cpu < maps->instance->info.possible_cpus; cpu++)
+	ret = fd < 0 ? fd : bpf_map_lookup_elem(fd, &index, copy);
+	for (uint32_t cpu = 0; !ret && cpu < maps->instance->info.possible_cpus; cpu++)
 		for (uint32_t i = 0; i < SLOTS; i++) {
 			amount_add(&sums[i].passed, &copy[cpu].passed[i]);
 			amount_add(&sums[i].dropped, &copy[cpu].dropped[i]);
 			amount_add(&sums[i].shadow, &copy[cpu].shadow[i]);
 		}
-	return 0;
+	return ret;
 }
 
-/* Those of the policy's blocks, into sums by slot. */
-static int blocks_read(const struct instance *instance, const struct policy *policy,
-		       struct rule_counters *sums, bool *done)
+/* A block at a time, into sums by slot. */
+int counters_read(const struct instance *instance, const struct policy *policy,
+		  struct rule_counters *out)
 {
 	struct slot_maps maps = slot_counters(instance);
-	struct rl_counters_block *copy = malloc(counters_value_size(&instance->info));
-	int ret = copy ? 0 : -ENOMEM;
+	uint32_t blocks = 1;
+	int ret;
 
+	policy_for_each (policy, rule)
+		if (rule->counter_id / SLOTS >= blocks)
+			blocks = rule->counter_id / SLOTS + 1;
+	FREED struct rule_counters *sums = calloc((size_t)blocks * SLOTS, sizeof(*sums));
+	FREED struct rl_counters_block *copy = malloc(counters_value_size(&instance->info));
+	FREED bool *done = calloc(blocks, sizeof(*done));
+	ret = sums && copy && done ? 0 : -ENOMEM;
 	for (size_t i = 0; !ret && i < policy->count; i++) {
 		uint32_t block = policy->rules[i].counter_id / SLOTS;
 
@@ -113,29 +116,8 @@ static int blocks_read(const struct instance *instance, const struct policy *pol
 		done[block] = true;
 	}
 	slot_maps_close(&maps);
-	free(copy);
-	return ret;
-}
-
-int counters_read(const struct instance *instance, const struct policy *policy,
-		  struct rule_counters *out)
-{
-	struct rule_counters *sums;
-	uint32_t blocks = 1;
-	bool *done;
-	int ret = -ENOMEM;
-
-	policy_for_each (policy, rule)
-		if (rule->counter_id / SLOTS >= blocks)
-			blocks = rule->counter_id / SLOTS + 1;
-	sums = calloc((size_t)blocks * SLOTS, sizeof(*sums));
-	done = calloc(blocks, sizeof(*done));
-	if (sums && done)
-		ret = blocks_read(instance, policy, sums, done);
 	for (size_t i = 0; !ret && i < policy->count; i++)
 		out[i] = sums[policy->rules[i].counter_id];
-	free(sums);
-	free(done);
 	return ret;
 }
 
@@ -164,8 +146,8 @@ static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t c
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	elements = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (elements == MAP_FAILED)
+	elements = map_whole(fd, size, PROT_READ | PROT_WRITE);
+	if (!elements)
 		return -errno;
 	for (size_t i = 0; i < count; i++)
 		slot_zero(info, elements, slots[i]);
@@ -173,7 +155,8 @@ static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t c
 	return 0;
 }
 
-int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count)
+/* Slots in missing chunks have nothing to zero. */
+static int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count)
 {
 	struct slot_maps maps = slot_counters(instance);
 	size_t n;
@@ -278,38 +261,26 @@ static uint32_t indexes_fill(const struct instance *instance, const uint32_t *sl
 }
 
 /* States alone. A missing chunk has nothing to zero. */
-static int states_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
+static int states_zero(const struct instance *instance, const struct compiled *compiled)
 {
+	FREED void *zeros = calloc(BATCH, sizeof(struct rl_shared_state));
+	struct slot_maps maps = slot_states(instance);
 	uint32_t indexes[BATCH], n;
-	int ret = 0;
+	int ret = zeros ? 0 : -ENOMEM;
 
 	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
 		const uint32_t *slots = compiled->fresh + done;
 		LIBBPF_OPTS(bpf_map_batch_opts, opts);
 		uint32_t index, written;
-		int fd = slot_map_at(maps, slots[0], &index);
+		int fd = slot_map_at(&maps, slots[0], &index);
 
-		n = indexes_fill(maps->instance, slots, compiled->fresh_count - done, indexes);
+		n = indexes_fill(instance, slots, compiled->fresh_count - done, indexes);
 		written = n;
-		if (fd < 0)
-			ret = fd == -ENOENT ? 0 : fd;
-		else if (bpf_map_update_batch(fd, indexes, zeros, &written, &opts))
-			ret = -errno;
+		ret = fd < 0 ? fd : bpf_map_update_batch(fd, indexes, zeros, &written, &opts);
+		if (fd == -ENOENT)
+			ret = 0;
 	}
-	slot_maps_close(maps);
-	return ret;
-}
-
-/* Zeroes new slots, which other rules may have used before. */
-static int slots_reset(const struct instance *instance, const struct compiled *compiled)
-{
-	struct slot_maps states = slot_states(instance);
-	void *zeros = calloc(BATCH, sizeof(struct rl_shared_state));
-	int ret = zeros ? counters_zero(instance, compiled->fresh, compiled->fresh_count) : -ENOMEM;
-
-	if (!ret)
-		ret = states_zero(&states, compiled, zeros);
-	free(zeros);
+	slot_maps_close(&maps);
 	return ret;
 }
 
@@ -321,7 +292,10 @@ int slots_prepare(const struct instance *instance, const struct compiled *compil
 	if (!ret)
 		ret = chunks_make(instance, instance->fd.shared_chunks, states_chunk_create,
 				  compiled->shared_end);
-	return ret ? ret : slots_reset(instance, compiled);
+	/* New slots may have been those of other rules. */
+	if (!ret)
+		ret = counters_zero(instance, compiled->fresh, compiled->fresh_count);
+	return ret ? ret : states_zero(instance, compiled);
 }
 
 void slots_trim(const struct instance *instance, const struct compiled *compiled)

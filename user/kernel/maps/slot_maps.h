@@ -22,8 +22,6 @@ struct slot_maps slot_counters(const struct instance *instance);
 struct slot_maps slot_states(const struct instance *instance);
 /* The map that holds the slot, and the index in it; -ENOENT if there is none. */
 int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
-/* How many slots, from the first one on, are in the same map as the first. */
-size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count);
 void slot_maps_close(struct slot_maps *maps);
 
 /* ---- as many as the policy needs */
@@ -48,5 +46,3 @@ uint32_t counters_value_size(const struct rl_instance *info);
 /* Sums of policy.rules[i], into out[i]. Silent. */
 int counters_read(const struct instance *instance, const struct policy *policy,
 		  struct rule_counters *out);
-/* Slots in missing chunks have nothing to zero. Silent. */
-int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count);

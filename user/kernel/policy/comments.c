@@ -5,15 +5,13 @@
 #include "kernel/policy/comments.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/instance/group.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 #define PIN          "comments"
 #define COMMENTS_MAX (1u << 24) /* takes no memory; more than any policy has rules */
@@ -44,20 +42,21 @@ static int comment_read(int fd, struct rule *rule)
 {
 	struct rl_comment_key key = key_of(rule->comment_id);
 	struct rl_comment comment;
+	int ret = bpf_map_lookup_elem(fd, &key, &comment);
 
-	if (bpf_map_lookup_elem(fd, &key, &comment))
-		return errno == ENOENT ? 1 : -errno;
+	if (ret)
+		return ret == -ENOENT ? 1 : ret;
 	comment_set(rule, comment.text, comment.text + strnlen(comment.text, sizeof(comment.text)));
 	return 0;
 }
 
 int comments_read(const struct instance *instance, struct policy *policy)
 {
-	int fd, ret = 0;
+	int ret = 0;
 
 	if (!has_comments(policy))
 		return 0;
-	fd = map_open(instance, !instance->read_only);
+	CLOSED int fd = map_open(instance, !instance->read_only);
 	if (fd < 0)
 		return fd == -ENOENT ? 1 : fd;
 	policy_for_each (policy, rule) {
@@ -66,7 +65,6 @@ int comments_read(const struct instance *instance, struct policy *policy)
 		if (one && ret >= 0)
 			ret = one;
 	}
-	close(fd);
 	return ret;
 }
 
@@ -74,60 +72,39 @@ int comments_read(const struct instance *instance, struct policy *policy)
 int comments_memory_add(const struct instance *instance, uint64_t *sum)
 {
 	struct rl_comment_key key, *last = NULL;
-	int fd = map_open(instance, false);
+	CLOSED int fd = map_open(instance, false);
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key)
 		*sum += sizeof(struct rl_comment_key) + sizeof(struct rl_comment);
-	close(fd);
 	return 0;
 }
 
 /* ---- writing */
 
-static void pin_path(const struct instance *instance, char out[INSTANCE_PATH_MAX + 16])
-{
-	snprintf(out, INSTANCE_PATH_MAX + 16, "%s/" PIN, instance->path);
-}
-
-static void map_remove(const struct instance *instance)
-{
-	char path[INSTANCE_PATH_MAX + 16];
-
-	pin_path(instance, path);
-	if (has_pins(instance))
-		unlink(path);
-}
-
 static int map_make(const struct instance *instance)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	char path[INSTANCE_PATH_MAX + 16];
 	int ret, fd = map_open(instance, true);
 
 	if (fd != -ENOENT)
 		return fd;
 	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_comments", sizeof(struct rl_comment_key),
 			    sizeof(struct rl_comment), COMMENTS_MAX, &opts);
-	if (fd < 0)
-		return -errno;
-	pin_path(instance, path);
-	ret = bpf_obj_pin(fd, path) ? -errno : group_inherit(instance->path, PIN);
-	if (!ret)
-		return fd;
-	unlink(path);
-	close(fd);
-	return ret;
+	ret = fd < 0 ? fd : group_pin(instance->path, PIN, fd);
+	if (ret)
+		scope_fd(&fd);
+	return ret ? ret : fd;
 }
 
 int comments_write(const struct instance *instance, const struct policy *next)
 {
-	int fd, ret = 0;
+	int ret = 0;
 
 	if (!has_pins(instance) || !has_comments(next))
 		return 0;
-	fd = map_make(instance);
+	CLOSED int fd = map_make(instance);
 	if (fd < 0)
 		return fd;
 	policy_for_each (next, rule) {
@@ -137,9 +114,8 @@ int comments_write(const struct instance *instance, const struct policy *next)
 		if (ret || !rule->comment_id)
 			continue;
 		memcpy(comment.text, rule->comment, sizeof(rule->comment));
-		ret = bpf_map_update_elem(fd, &key, &comment, BPF_ANY) ? -errno : 0;
+		ret = bpf_map_update_elem(fd, &key, &comment, BPF_ANY);
 	}
-	close(fd);
 	return ret;
 }
 
@@ -170,6 +146,12 @@ static int ids_read(const struct policy *policy, struct ids *out)
 }
 
 /* Deletes every element but those of `kept`. */
+static bool is_kept(const struct ids *kept, uint32_t id)
+{
+	return bsearch(&id, kept->list, kept->count, sizeof(*kept->list), id_compare);
+}
+
+/* Deletes every element but those of `kept`. */
 static void others_delete(int fd, const struct ids *kept)
 {
 	struct rl_comment_key key, next;
@@ -177,7 +159,7 @@ static void others_delete(int fd, const struct ids *kept)
 
 	for (; !end; key = next) {
 		end = bpf_map_get_next_key(fd, &key, &next);
-		if (!bsearch(&key.id, kept->list, kept->count, sizeof(*kept->list), id_compare))
+		if (!is_kept(kept, key.id))
 			bpf_map_delete_elem(fd, &key);
 	}
 }
@@ -185,20 +167,16 @@ static void others_delete(int fd, const struct ids *kept)
 void comments_trim(const struct instance *instance, const struct policy *in_force)
 {
 	struct ids kept;
-	int fd;
 
-	if (!has_comments(in_force)) {
-		map_remove(instance);
+	if (!has_pins(instance))
 		return;
-	}
-	fd = map_open(instance, true);
+	if (!has_comments(in_force))
+		return pin_remove(instance->path, PIN);
+	CLOSED int fd = map_open(instance, true);
 	if (fd < 0 || ids_read(in_force, &kept))
-		goto out;
+		return;
 	others_delete(fd, &kept);
 	free(kept.list);
-out:
-	if (fd >= 0)
-		close(fd);
 }
 
 void comments_remove(const struct instance *instance, const struct policy *replaced,
@@ -206,21 +184,16 @@ void comments_remove(const struct instance *instance, const struct policy *repla
 {
 	struct rl_comment_key key;
 	struct ids kept;
-	int fd;
 
 	if (!has_comments(replaced) || ids_read(next, &kept))
 		return;
-	fd = map_open(instance, true);
+	CLOSED int fd = map_open(instance, true);
 	policy_for_each (replaced, rule) {
 		key = key_of(rule->comment_id);
-		if (fd >= 0 && key.id &&
-		    !bsearch(&key.id, kept.list, kept.count, sizeof(*kept.list), id_compare))
+		if (fd >= 0 && key.id && !is_kept(&kept, key.id))
 			bpf_map_delete_elem(fd, &key);
 	}
 	free(kept.list);
-	if (fd < 0)
-		return;
-	if (bpf_map_get_next_key(fd, NULL, &key) && errno == ENOENT)
-		map_remove(instance);
-	close(fd);
+	if (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == -ENOENT)
+		pin_remove(instance->path, PIN);
 }

@@ -16,35 +16,26 @@
 
 #include "base/message.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/policy/filter_code.h"
+#include "kernel/scope.h"
 #include "policy/filter.h"
-
-static int filters_get(int fd, struct rl_filters *out)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
-}
 
 int filters_read(const struct instance *instance, struct rl_filters *out)
 {
-	return filters_get(instance->fd.filters, out);
+	return map_get(instance->fd.filters, out);
 }
 
 int filters_read_at(const char *path, struct rl_filters *out)
 {
-	int fd = pin_open_at(path, "filters", false), ret = fd < 0 ? fd : filters_get(fd, out);
+	CLOSED int fd = pin_open_at(path, "filters", false);
 
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return fd < 0 ? fd : map_get(fd, out);
 }
 
 int filters_write(const struct instance *instance, const struct rl_filters *filters)
 {
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(instance->fd.filters, &zero, filters, BPF_ANY) ? -errno : 0;
+	return map_put(instance->fd.filters, filters);
 }
 
 void filters_add(struct rl_filters *filters, const struct compiled *compiled)
@@ -129,10 +120,9 @@ const char *filters_longest(const struct rl_filters *filters)
 
 int filters_check(const struct instance *instance, const struct rl_filters *filters)
 {
-	struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
+	FREED struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
 	int ret = code ? filters_code(&instance->info, filters, code) : -ENOMEM;
 
-	free(code);
 	if (ret >= 0)
 		return 0;
 	if (ret == -E2BIG)
@@ -216,28 +206,25 @@ static Elf64_Sym *function_find(const struct image *image)
 	return NULL;
 }
 
-static int function_put(const struct image *image, const struct bpf_insn *code, size_t bytes)
+int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count)
 {
-	Elf64_Sym *symbol = function_find(image);
-	const Elf64_Shdr *section = symbol ? section_at(image, symbol->st_shndx) : NULL;
+	size_t bytes = count * sizeof(*code);
+	const Elf64_Shdr *section;
+	struct image image;
+	Elf64_Sym *symbol;
 
+	if (!image_open(object, size, &image))
+		return -ENOEXEC;
+	symbol = function_find(&image);
+	section = symbol ? section_at(&image, symbol->st_shndx) : NULL;
 	if (!section || symbol->st_value > section->sh_size ||
 	    symbol->st_size > section->sh_size - symbol->st_value)
 		return -ENOEXEC;
 	if (bytes > symbol->st_size)
 		return -E2BIG;
-	memcpy(image->bytes + section->sh_offset + symbol->st_value, code, bytes);
+	memcpy(image.bytes + section->sh_offset + symbol->st_value, code, bytes);
 	symbol->st_size = bytes;
 	return 0;
-}
-
-int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count)
-{
-	struct image image;
-
-	if (!image_open(object, size, &image))
-		return -ENOEXEC;
-	return function_put(&image, code, count * sizeof(*code));
 }
 
 /* ---- refused ones
@@ -271,46 +258,30 @@ static bool refuses(const struct rl_instance *info, const struct rl_filters *fil
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
 	enum bpf_prog_type type =
 		info->mode == RL_MODE_TC ? BPF_PROG_TYPE_SCHED_CLS : BPF_PROG_TYPE_XDP;
-	int fd, count = filters_code(info, filters, code + CALLER);
+	int count = filters_code(info, filters, code + CALLER);
 
 	if (count < 0)
 		return false;
 	memcpy(code, caller, sizeof(caller));
 	code[VIEW_MAP].imm = map_fd;
-	fd = bpf_prog_load(type, "rlctl_filter", "GPL", code, CALLER + count, &opts);
-	if (fd >= 0)
-		close(fd);
+	CLOSED int fd = bpf_prog_load(type, "rlctl_filter", "GPL", code, CALLER + count, &opts);
 	return fd < 0;
-}
-
-static int first_refused(const struct rl_instance *info, const struct rl_filters *filters,
-			 int map_fd, struct bpf_insn *code)
-{
-	struct rl_filters alone;
-
-	for (int i = 0; i < RL_FILTERS_MAX; i++) {
-		if (!filters->text[i][0])
-			continue;
-		memset(&alone, 0, sizeof(alone));
-		memcpy(alone.text[0], filters->text[i], sizeof(alone.text[0]));
-		if (refuses(info, &alone, map_fd, code))
-			return i;
-	}
-	return -1;
 }
 
 const char *filter_blame(const struct rl_instance *info, const struct rl_filters *filters)
 {
-	struct bpf_insn *code = calloc(CALLER + RL_FILTER_STEPS, sizeof(*code));
-	struct rl_filters none = {0};
-	int found = -1, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_view", sizeof(uint32_t),
-					    sizeof(struct rl_filter_view), 1, NULL);
+	FREED struct bpf_insn *code = calloc(CALLER + RL_FILTER_STEPS, sizeof(*code));
+	struct rl_filters alone = {0};
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_view", sizeof(uint32_t),
+				       sizeof(struct rl_filter_view), 1, NULL);
 
 	/* A kernel that refuses the caller alone says nothing about filters. */
-	if (code && fd >= 0 && !refuses(info, &none, fd, code))
-		found = first_refused(info, filters, fd, code);
-	if (fd >= 0)
-		close(fd);
-	free(code);
-	return found < 0 ? NULL : filters->text[found];
+	if (!code || fd < 0 || refuses(info, &alone, fd, code))
+		return NULL;
+	for (int i = 0; i < RL_FILTERS_MAX; i++) {
+		memcpy(alone.text[0], filters->text[i], sizeof(alone.text[0]));
+		if (filters->text[i][0] && refuses(info, &alone, fd, code))
+			return filters->text[i];
+	}
+	return NULL;
 }

@@ -8,19 +8,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/scope.h"
 
 struct rl_policy_header *header_in_force_map(const struct instance *instance)
 {
-	int fd = inner_open(instance, instance->fd.policy, 0);
-	void *header = MAP_FAILED;
+	CLOSED int fd = inner_open(instance, instance->fd.policy, 0);
 
-	if (fd >= 0) {
-		header = mmap(NULL, sizeof(struct rl_policy_header), PROT_READ | PROT_WRITE,
-			      MAP_SHARED, fd, 0);
-		close(fd);
-	}
-	return header == MAP_FAILED ? NULL : header;
+	return fd < 0 ? NULL
+		      : map_whole(fd, sizeof(struct rl_policy_header), PROT_READ | PROT_WRITE);
 }
 
 int packets_loads_order(void)

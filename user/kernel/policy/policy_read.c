@@ -15,11 +15,13 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/comments.h"
+#include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarm_maps.h"
 
@@ -51,15 +53,9 @@ void instance_compile_context(const struct instance *instance, const struct poli
 
 int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
 {
-	int fd = inner_open(instance, instance->fd.policy, 0);
-	uint32_t zero = 0;
-	int ret;
+	CLOSED int fd = inner_open(instance, instance->fd.policy, 0);
 
-	if (fd < 0)
-		return fd;
-	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
-	close(fd);
-	return ret;
+	return fd < 0 ? fd : map_get(fd, out);
 }
 
 uint64_t instance_generation(const struct instance *instance)
@@ -69,55 +65,40 @@ uint64_t instance_generation(const struct instance *instance)
 	return policy_header_read(instance, &header) ? 0 : header.generation;
 }
 
-/* As many as the map has. */
-static int extras_read_from(int fd, struct compiled *out)
-{
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return -errno;
-	out->extras = calloc(info.max_entries, sizeof(*out->extras));
-	if (!out->extras)
-		return -ENOMEM;
-	for (; out->extra_count < info.max_entries; out->extra_count++)
-		if (bpf_map_lookup_elem(fd, &out->extra_count, &out->extras[out->extra_count]))
-			return -errno;
-	return 0;
-}
-
 int extras_read(const struct instance *instance, struct compiled *out)
 {
-	int fd, ret;
+	struct bpf_map_info info;
+	int ret;
 
 	if (!(out->header.uses & (RL_USE_EXTRAS | RL_USE_ANY_ALARMS)))
 		return 0;
-	fd = inner_open(instance, instance->fd.extras, out->header.half);
+	CLOSED int fd = inner_open(instance, instance->fd.extras, out->header.half);
 	if (fd == -ENOENT)
 		return 0; /* only `not` is used, or alarms that need none */
-	ret = fd < 0 ? fd : extras_read_from(fd, out);
-	if (fd >= 0)
-		close(fd);
+	ret = fd < 0 ? fd : map_info(fd, &info);
+	if (ret)
+		return ret;
+	out->extras = calloc(info.max_entries, sizeof(*out->extras));
+	if (!out->extras)
+		return -ENOMEM;
+	for (; !ret && out->extra_count < info.max_entries; out->extra_count += !ret)
+		ret = bpf_map_lookup_elem(fd, &out->extra_count, &out->extras[out->extra_count]);
 	return ret;
 }
 
 static int rules_read(const struct instance *instance, struct compiled *out)
 {
-	int fd = policy_map_open(instance, POLICY_MAP_rules), ret = fd < 0 ? fd : 0;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
+	int ret = fd < 0 ? fd : 0;
 
 	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
 	if (!ret && !out->rules)
 		ret = -ENOMEM;
-	while (!ret && out->rule_count < out->header.rules) {
+	for (; !ret && out->rule_count < out->header.rules; out->rule_count += !ret) {
 		uint32_t index = out->header.rules_begin + out->rule_count;
 
-		if (bpf_map_lookup_elem(fd, &index, &out->rules[out->rule_count]))
-			ret = -errno;
-		else
-			out->rule_count++;
+		ret = bpf_map_lookup_elem(fd, &index, &out->rules[out->rule_count]);
 	}
-	if (fd >= 0)
-		close(fd);
 	return ret;
 }
 
@@ -139,7 +120,7 @@ static int prefixes_reserve(struct compiled *out, size_t *capacity)
 
 static int prefixes_read(const struct instance *instance, struct compiled *out)
 {
-	int fd = inner_open(instance, instance->fd.tries, out->header.half);
+	CLOSED int fd = inner_open(instance, instance->fd.tries, out->header.half);
 	struct rl_prefix_key key, *last = NULL;
 	int ret = fd < 0 ? fd : 0, next = 0;
 	size_t capacity = 0;
@@ -153,13 +134,10 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
 		prefix = &out->prefixes[out->prefix_count];
 		prefix->key = key;
 		last = &prefix->key;
-		if (!bpf_map_lookup_elem(fd, &key, &prefix->value))
-			out->prefix_count++;
-		else if (errno != ENOENT) /* another process has just removed it */
-			ret = -errno;
+		ret = bpf_map_lookup_elem(fd, &key, &prefix->value);
+		out->prefix_count += !ret;
+		ret = ret == -ENOENT ? 0 : ret; /* another process has just removed it */
 	}
-	if (fd >= 0)
-		close(fd);
 	return ret || next == -ENOENT ? ret : next;
 }
 

@@ -28,6 +28,7 @@
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/connections.h"
+#include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/alarm_maps.h"
@@ -42,42 +43,42 @@ static int map_fill(int fd, const void *keys, size_t key_size, const void *value
 		    size_t value_size, uint32_t count)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	int ret = 0;
 
-	for (uint32_t done = 0; done < count;) {
-		uint32_t n = count - done < BATCH ? count - done : BATCH;
-
-		if (bpf_map_update_batch(fd, (const char *)keys + done * key_size,
-					 (const char *)values + done * value_size, &n, &opts))
-			return -errno;
-		done += n;
+	for (uint32_t done = 0, n; !ret && done < count; done += n) {
+		n = count - done < BATCH ? count - done : BATCH;
+		ret = bpf_map_update_batch(fd, (const char *)keys + done * key_size,
+					   (const char *)values + done * value_size, &n, &opts);
 	}
-	return 0;
+	return ret;
+}
+
+/* Writes `count` elements of an array from `first` on. */
+static int array_fill(int fd, uint32_t first, const void *values, size_t value_size, uint32_t count)
+{
+	FREED uint32_t *keys = calloc(count + 1, sizeof(*keys));
+
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = first + i;
+	return map_fill(fd, keys, sizeof(*keys), values, value_size, count);
 }
 
 static int rules_write(const struct instance *instance, const struct compiled *compiled)
 {
-	uint32_t base = compiled->header.rules_begin + compiled->first_rule;
-	uint32_t *keys = calloc(compiled->rule_count + 1, sizeof(*keys));
-	int fd = policy_map_open(instance, POLICY_MAP_rules);
-	int ret = fd < 0 ? fd : keys ? 0 : -ENOMEM;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
 
-	if (!ret) {
-		for (uint32_t i = 0; i < compiled->rule_count; i++)
-			keys[i] = base + i;
-		ret = map_fill(fd, keys, sizeof(*keys), compiled->rules, sizeof(*compiled->rules),
-			       compiled->rule_count);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(keys);
-	return ret;
+	return fd < 0 ? fd
+		      : array_fill(fd, compiled->header.rules_begin + compiled->first_rule,
+				   compiled->rules, sizeof(*compiled->rules), compiled->rule_count);
 }
 
 static int trie_fill(int fd, const struct compiled *compiled)
 {
 	uint32_t count = compiled->prefix_count;
-	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
-	struct rl_prefix_value *values = calloc(count, sizeof(*values));
+	FREED struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
+	FREED struct rl_prefix_value *values = calloc(count, sizeof(*values));
 	int ret = keys && values ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !ret && i < count; i++) {
@@ -90,80 +91,43 @@ static int trie_fill(int fd, const struct compiled *compiled)
 		progress_report(done, "prefixes", (int)((uint64_t)done * 1000 / count));
 	}
 	progress_over();
-	free(keys);
-	free(values);
 	return ret;
 }
 
 static int trie_write(const struct instance *instance, const struct compiled *compiled)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	uint32_t half = compiled->header.half;
-	int fd, ret;
+	int ret;
 
 	if (!compiled->prefix_count)
 		return 0;
-	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
-			    sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
-	if (fd < 0)
-		return -errno;
-	ret = trie_fill(fd, compiled);
-	if (!ret)
-		ret = inner_put(instance, instance->fd.tries, half, fd);
-	close(fd);
-	return ret;
-}
-
-static int extras_fill(int fd, const struct compiled *compiled)
-{
-	uint32_t *keys = calloc(compiled->extra_count, sizeof(*keys));
-	int ret = -ENOMEM;
-
-	if (keys) {
-		for (uint32_t i = 0; i < compiled->extra_count; i++)
-			keys[i] = i;
-		ret = map_fill(fd, keys, sizeof(*keys), compiled->extras, sizeof(*compiled->extras),
-			       compiled->extra_count);
-	}
-	free(keys);
-	return ret;
+	CLOSED int fd =
+		bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
+			       sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
+	ret = fd < 0 ? fd : trie_fill(fd, compiled);
+	return ret ? ret : inner_put(instance, instance->fd.tries, compiled->header.half, fd);
 }
 
 static int extras_write(const struct instance *instance, const struct compiled *compiled)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
-	int fd, ret;
+	const size_t size = sizeof(*compiled->extras);
+	int ret;
 
 	if (!compiled->extra_count)
 		return 0;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_extras", sizeof(uint32_t),
-			    sizeof(struct rl_extra), compiled->extra_count, &opts);
-	if (fd < 0)
-		return -errno;
-	ret = extras_fill(fd, compiled);
-	if (!ret)
-		ret = inner_put(instance, instance->fd.extras, compiled->header.half, fd);
-	close(fd);
-	return ret;
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_extras", sizeof(uint32_t), size,
+				       compiled->extra_count, &opts);
+	ret = fd < 0 ? fd : array_fill(fd, 0, compiled->extras, size, compiled->extra_count);
+	return ret ? ret : inner_put(instance, instance->fd.extras, compiled->header.half, fd);
 }
 
 /* The kernel waits for running programs before it returns. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	uint32_t zero = 0;
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_policy", sizeof(zero), sizeof(*header),
-				1, &opts);
-	int ret = 0;
+	const struct inner_map map = {"rlctl_policy", sizeof(*header), BPF_F_MMAPABLE};
 
-	if (fd < 0)
-		return -errno;
-	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY))
-		ret = -errno;
-	else
-		ret = inner_put(instance, instance->fd.policy, 0, fd);
-	close(fd);
-	return ret;
+	return inner_make(instance, instance->fd.policy, 0, &map, header);
 }
 
 int report_write_error(const struct instance *instance, int error)
@@ -272,19 +236,40 @@ static void report_compile_errors(const struct instance *instance, const struct 
 	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
 		const struct policy_error *err = &errors->first[i];
 
-		struct policy_place place;
-
 		if (!file || !err->line) {
 			fail("%s: %s", instance->device, err->text);
-			continue;
+		} else {
+			struct policy_place place = policy_place(file, err->line);
+
+			fail("%s:%u:%u: %s", place.name, place.line, err->column, err->text);
 		}
-		place = policy_place(file, err->line);
-		fail("%s:%u:%u: %s", place.name, place.line, err->column, err->text);
 	}
 	if (errors->count > 1)
 		fail("%s: %zu errors", file ? file->name : instance->device, errors->count);
 	if (!errors->count)
 		fail("%s: out of memory", instance->device);
+}
+
+/* The context of compiling a policy for the instance, and what it points to. */
+struct compiling {
+	struct policy_context text;
+	struct compile_context ctx;
+	struct rl_filters filters;
+	struct rl_set sets[RL_SETS_MAX];
+};
+
+static int compiling_begin(const struct instance *instance, struct compiling *out)
+{
+	int ret;
+
+	instance_context(instance, &out->text);
+	instance_compile_context(instance, &out->text, &out->ctx);
+	out->ctx.filters = &out->filters;
+	out->ctx.sets = out->sets;
+	ret = filters_read(instance, &out->filters);
+	if (!ret)
+		ret = sets_read(instance, out->sets);
+	return ret ? ret : rules_room(instance, &out->ctx.rules_room);
 }
 
 static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
@@ -293,30 +278,18 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 {
 	struct rl_policy_header header = {0};
 	struct policy current = {0};
-	struct policy_context text;
-	struct compile_context ctx;
 	struct policy_errors errors;
-	struct rl_filters filters;
-	struct rl_set sets[RL_SETS_MAX];
-	int ret;
+	struct compiling of;
+	int ret = compiling_begin(instance, &of);
 
-	instance_context(instance, &text);
-	instance_compile_context(instance, &text, &ctx);
-	ctx.filters = &filters;
-	ctx.sets = sets;
-	ret = filters_read(instance, &filters);
-	if (!ret)
-		ret = sets_read(instance, sets);
-	if (!ret)
-		ret = rules_room(instance, &ctx.rules_room);
-	ctx.rules_stay = !program_may_change();
+	of.ctx.rules_stay = !program_may_change();
 	if (ret)
 		report_read_error(instance, ret);
 	else
-		ret = policy_read(instance, &ctx, &header, &current);
+		ret = policy_read(instance, &of.ctx, &header, &current);
 	if (ret)
 		return ret;
-	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &errors);
+	ret = policy_compile(next, &current, &header, keep_expiry, &of.ctx, out, &errors);
 	if (ret) {
 		report_compile_errors(instance, file, &errors);
 	} else {
@@ -400,33 +373,22 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct policy next = {0};
 	struct compiled compiled = {0};
 	struct instance settled = *instance;
-	struct policy_context text;
-	struct compile_context ctx;
 	struct policy_errors errors;
-	struct rl_filters filters;
-	struct rl_set sets[RL_SETS_MAX];
+	struct compiling of;
 	int ret = policy_copy(before, &next);
 
 	settled.on_trial = false; /* the policy on trial does not come back */
-	instance_context(instance, &text);
-	instance_compile_context(instance, &text, &ctx);
-	ctx.filters = &filters;
-	ctx.sets = sets;
 	if (!ret)
-		ret = filters_read(instance, &filters);
-	if (!ret)
-		ret = sets_read(instance, sets);
-	if (!ret)
-		ret = rules_room(instance, &ctx.rules_room);
+		ret = compiling_begin(instance, &of);
 	if (!ret)
 		ret = policy_header_read(instance, &header);
 	if (!ret)
-		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &errors);
+		ret = policy_compile(&next, before, &header, true, &of.ctx, &compiled, &errors);
 	if (ret)
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
 	else {
-		alarms_inherit_from_trial(instance, &ctx, &next, &compiled);
+		alarms_inherit_from_trial(instance, &of.ctx, &next, &compiled);
 		ret = compiled_write(&settled, &compiled, &next);
 	}
 	compiled_clear(&compiled);

@@ -18,6 +18,7 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
+#include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "policy/policy.h"
 #include "policy/sets/set.h"
@@ -60,67 +61,50 @@ static int reader_open(const struct instance *instance, struct policy *out, stru
 
 static void reader_close(struct reader *reader)
 {
-	if (reader->trie >= 0)
-		close(reader->trie);
+	scope_fd(&reader->trie);
+	scope_fd(&reader->index);
 	compiled_clear(&reader->compiled);
-	if (reader->index >= 0)
-		close(reader->index);
-}
-
-static int range_find(const struct reader *reader, const struct rl_range *range, uint32_t *first,
-		      uint32_t *count)
-{
-	struct rl_index_entry root;
-
-	if (range->match_mode == RL_MATCH_MODE_INDEXED && reader->index < 0)
-		return reader->index;
-	if (range->match_mode == RL_MATCH_MODE_INDEXED &&
-	    bpf_map_lookup_elem(reader->index, &range->first, &root))
-		return -errno;
-	return range_extent(range, &root, first, count) ? 0 : -EBADMSG;
 }
 
 /* *out is to be freed. */
 static int entries_read(const struct reader *reader, const struct rl_range *range,
 			struct rl_rule **out, uint32_t *count)
 {
+	bool indexed = range->match_mode == RL_MATCH_MODE_INDEXED;
+	struct rl_index_entry root;
 	uint32_t first = 0;
-	int ret = 0, fd;
+	int ret = 0;
 
 	*out = NULL;
 	*count = 0;
-	if (range->count)
-		ret = range_find(reader, range, &first, count);
+	if (range->count && indexed)
+		ret = reader->index < 0 ? reader->index
+					: bpf_map_lookup_elem(reader->index, &range->first, &root);
+	if (!ret && range->count && !range_extent(range, &root, &first, count))
+		ret = -EBADMSG;
 	if (!ret)
 		*out = calloc(*count + 1, sizeof(**out));
 	if (!ret && !*out)
 		ret = -ENOMEM;
 	if (ret || !*count)
 		return ret;
-	fd = policy_map_open(reader->instance, POLICY_MAP_rules);
-	for (uint32_t i = 0; !ret && i < *count; i++) {
-		uint32_t index = first + i;
-
-		if (bpf_map_lookup_elem(fd, &index, &(*out)[i]))
-			ret = fd < 0 ? fd : -errno;
-	}
-	if (fd >= 0)
-		close(fd);
+	CLOSED int fd = policy_map_open(reader->instance, POLICY_MAP_rules);
+	ret = fd < 0 ? fd : 0;
+	for (uint32_t i = 0; !ret && i < *count; i++)
+		ret = bpf_map_lookup_elem(fd, &(uint32_t){first + i}, &(*out)[i]);
 	return ret;
 }
 
 static int group_read(const struct reader *reader, const struct rl_range *range,
 		      const struct rule *prefix)
 {
-	struct rl_rule *entries;
+	FREED struct rl_rule *entries = NULL;
 	uint32_t count;
 	int ret = entries_read(reader, range, &entries, &count);
 
-	if (!ret)
-		ret = range_decompile(&reader->compiled, prefix, entries, count, reader->now_ns,
-				      reader->out);
-	free(entries);
-	return ret;
+	return ret ? ret
+		   : range_decompile(&reader->compiled, prefix, entries, count, reader->now_ns,
+				     reader->out);
 }
 
 static int word_read(const struct reader *reader, enum prefix_kind kind)
@@ -163,24 +147,20 @@ static int sets_of_policy_read(const struct reader *reader, const char *name)
 static int trie_lookup(const struct reader *reader, const struct rl_prefix_key *key,
 		       struct rl_prefix_value *out)
 {
-	if (reader->trie < 0)
-		return -ENOENT;
-	return bpf_map_lookup_elem(reader->trie, key, out) ? -errno : 0;
+	return reader->trie < 0 ? -ENOENT : bpf_map_lookup_elem(reader->trie, key, out);
 }
 
 static int value_read(const struct reader *reader, const struct rl_prefix_key *key,
 		      const struct rl_prefix_value *value)
 {
 	struct compiled_prefix prefix = {.key = *key, .value = *value};
-	struct rl_rule *entries;
+	FREED struct rl_rule *entries = NULL;
 	uint32_t count;
 	int ret = entries_read(reader, &value->range, &entries, &count);
 
-	if (!ret)
-		ret = prefix_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
-				       reader->out);
-	free(entries);
-	return ret;
+	return ret ? ret
+		   : prefix_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
+				      reader->out);
 }
 
 /* 1 if the trie has the prefix. */

@@ -34,6 +34,7 @@
 #include "kernel/policy/comments.h"
 #include "kernel/policy/header_in_force.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 #include "policy/policy.h"
 
 struct change {
@@ -63,24 +64,21 @@ static int element_exchange(const struct change *change)
 {
 	const struct compiled *compiled = &change->compiled;
 	const struct instance *instance = change->instance;
-	int fd = inner_open(instance, instance->fd.tries, compiled->header.half);
+	CLOSED int fd = inner_open(instance, instance->fd.tries, compiled->header.half);
 	struct rl_prefix_key key;
 	int ret;
 
 	if (fd < 0)
 		return fd;
 	prefix_key_compile(change->prefix, &key);
-	ret = compiled->prefix_count ? prefix_guide_extend(instance, compiled->header.half, &key)
-				     : 0;
-	if (!ret && compiled->prefix_count)
-		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY) ? -errno
-											   : 0;
-	else if (!ret)
-		ret = bpf_map_delete_elem(fd, &key) ? -errno : 0;
-	close(fd);
-	if (ret == -ENOSPC) /* created before --prefixes was raised */
-		ret = -EAGAIN;
-	return ret == -ENOENT && !compiled->prefix_count ? 0 : ret;
+	if (!compiled->prefix_count) {
+		ret = bpf_map_delete_elem(fd, &key);
+		return ret == -ENOENT ? 0 : ret;
+	}
+	ret = prefix_guide_extend(instance, compiled->header.half, &key);
+	if (!ret)
+		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY);
+	return ret == -ENOSPC ? -EAGAIN : ret; /* created before --prefixes was raised */
 }
 
 static int change_in_place(const struct change *change)

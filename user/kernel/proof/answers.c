@@ -15,6 +15,7 @@
 #include "compile/numbers.h"
 #include "kernel/device/device_stack.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/scope.h"
 #include "rlctl.skel.h"
 
 /* Answers at once: of a second's. The batches of all CPUs are half of that. */
@@ -122,46 +123,38 @@ static int addresses_read(const struct instance *instance, struct rl_answers *ou
 	return left;
 }
 
-static int addresses_write(const struct instance *instance, int fd)
+bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN])
 {
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_answers);
+	uint32_t index = RL_ANSWERS_ADDRESSES;
+	struct device_stack stack;
+	struct rl_answers own;
+
+	if (fd < 0 || bpf_map_lookup_elem(fd, &index, &own) || !own.address[0] ||
+	    device_stack_read((int)instance->info.ifindex, &stack))
+		return false;
+	for (int i = 0; i < stack.count; i++)
+		if (!addresses_have(&own, address_of(&stack, i))) {
+			memcpy(address, stack.address[i], ETH_ALEN);
+			return true;
+		}
+	return false;
+}
+
+int answers_make(const struct instance *instance)
+{
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_answers);
 	uint32_t index = RL_ANSWERS_ADDRESSES;
 	struct rl_answers own;
-	int left = addresses_read(instance, &own);
+	int left;
 
+	if (fd < 0)
+		return fd;
+	left = addresses_read(instance, &own);
 	if (left)
 		note("%s: the devices on top of it have %d addresses of Ethernet more than the %d "
 		     "that over challenge and over truncate answer: SYNs and queries to those are "
 		     "dropped over the limit: attach to these devices instead",
 		     instance->device, left, RL_ANSWER_ADDRESS_MAX);
-	return bpf_map_update_elem(fd, &index, &own, BPF_ANY) ? -errno : 0;
-}
-
-bool answers_miss(const struct instance *instance, uint8_t address[ETH_ALEN])
-{
-	int fd = policy_map_open(instance, POLICY_MAP_answers), missed = -1;
-	uint32_t index = RL_ANSWERS_ADDRESSES;
-	struct device_stack stack;
-	struct rl_answers own;
-
-	if (fd < 0)
-		return false;
-	if (!bpf_map_lookup_elem(fd, &index, &own) && own.address[0] &&
-	    !device_stack_read((int)instance->info.ifindex, &stack))
-		for (int i = 0; i < stack.count && missed < 0; i++)
-			if (!addresses_have(&own, address_of(&stack, i)))
-				missed = i;
-	close(fd);
-	if (missed >= 0)
-		memcpy(address, stack.address[missed], ETH_ALEN);
-	return missed >= 0;
-}
-
-int answers_make(const struct instance *instance)
-{
-	int fd = policy_map_open(instance, POLICY_MAP_answers);
-	int ret = fd < 0 ? fd : addresses_write(instance, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return bpf_map_update_elem(fd, &index, &own, BPF_ANY);
 }

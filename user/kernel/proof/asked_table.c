@@ -3,27 +3,15 @@
 
 #include "kernel/proof/asked_table.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "kernel/device/device_stack.h"
 #include "kernel/device/netlink.h"
-#include "kernel/instance/pins.h"
 #include "kernel/maps/shared_table.h"
+#include "kernel/scope.h"
 
 static const struct shared_table asked = SHARED_TABLE(asked, struct rl_asked);
-
-bool asked_is_there(const char *path, const char *device)
-{
-	int fd = shared_table_open_at(path, device, &asked);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
 
 int asked_make(const struct instance *instance)
 {
@@ -88,22 +76,18 @@ static bool uplinks_seen(struct uplinks *uplinks, int ifindex)
 	return any;
 }
 
-static void others_take(struct uplinks *uplinks, const char *root)
+/* Takes off those that the instance sees, if it has the table. */
+static int others_see(const char *path, const char *device, void *arg)
 {
-	struct pinned other;
-	DIR *dir;
+	CLOSED int fd = shared_table_open_at(path, device, &asked);
 
-	if (pins_dir_open(root, &dir))
-		return;
-	while (pins_next(dir, root, &other))
-		if (asked_is_there(other.path, other.device))
-			uplinks_seen(uplinks, (int)if_nametoindex(other.device));
-	closedir(dir);
+	if (fd >= 0)
+		uplinks_seen(arg, (int)if_nametoindex(device));
+	return -ENOENT; /* and on to the next */
 }
 
 bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE])
 {
-	char root[INSTANCE_PATH_MAX];
 	struct uplinks uplinks = {0};
 	union netlink_request request;
 
@@ -111,9 +95,7 @@ bool uplink_unseen(const struct instance *instance, char out[IF_NAMESIZE])
 	if (netlink_ask(NETLINK_ROUTE, &request, route_take, &uplinks) ||
 	    !uplinks_seen(&uplinks, (int)instance->info.ifindex))
 		return false;
-	snprintf(root, sizeof(root), "%s", instance->path);
-	*strrchr(root, '/') = '\0';
-	others_take(&uplinks, root);
+	shared_others(instance, others_see, &uplinks);
 	for (int i = 0; i < uplinks.count; i++)
 		if (uplinks.ifindex[i] && if_indextoname(uplinks.ifindex[i], out))
 			return true;

@@ -13,9 +13,6 @@
  * lock. */
 int asked_make(const struct instance *instance);
 
-/* Has the instance pinned at path the table, and its device is here? */
-bool asked_is_there(const char *path, const char *device);
-
 /* ---- uplinks: the devices that lead to other networks */
 
 /* Beside the device of the instance, an uplink itself, there is one by which clients may come

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,8 +31,10 @@
 #include "connections.skel.h"
 #include "kernel/device/netns.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 
 #define SETS_MIN 2u
 #define SETS_MAX (1u << CONNECTION_COUNT_BITS) /* the rest of a hash is the tag */
@@ -55,25 +56,7 @@ struct counts {
 	bool copied;
 };
 
-static struct rl_connections *counts_map(const struct counts *counts)
-{
-	void *all = mmap(NULL, counts->size, PROT_READ | PROT_WRITE, MAP_SHARED, counts->fd, 0);
-
-	return all == MAP_FAILED ? NULL : all;
-}
-
-/* A reader may not map it. */
-static struct rl_connections *counts_copy(const struct counts *counts)
-{
-	struct rl_connections *all = malloc(counts->size);
-	uint32_t zero = 0;
-
-	if (!all || !bpf_map_lookup_elem(counts->fd, &zero, all))
-		return all;
-	free(all);
-	return NULL;
-}
-
+/* A reader may not map it, and gets a copy. */
 static int counts_open(const struct instance *instance, bool copy, struct counts *out)
 {
 	out->copied = copy;
@@ -81,9 +64,11 @@ static int counts_open(const struct instance *instance, bool copy, struct counts
 	out->fd = policy_map_open(instance, POLICY_MAP_connections);
 	if (out->fd < 0)
 		return out->fd;
-	out->all = copy ? counts_copy(out) : counts_map(out);
-	if (out->all)
+	out->all = copy ? malloc(out->size) : map_whole(out->fd, out->size, PROT_READ | PROT_WRITE);
+	if (out->all && !(copy && map_get(out->fd, out->all)))
 		return 0;
+	if (copy)
+		free(out->all);
 	close(out->fd);
 	return -ENOMEM;
 }
@@ -105,58 +90,32 @@ static void readers_wait(void)
 
 /* ---- links */
 
-#define LINKS(X) X(state) X(state_again) X(walk)
+enum link { LINK_STATE, LINK_STATE_AGAIN, LINK_WALK, LINK_COUNT };
 
-enum link {
-#define LINK_ID(name) LINK_##name,
-	LINKS(LINK_ID)
-#undef LINK_ID
-		LINK_COUNT
-};
-
-static const char *const link_names[] = {
-#define LINK_PIN(name) "connections-" #name,
-	LINKS(LINK_PIN)
-#undef LINK_PIN
-};
-
-static void link_pin_path(const struct instance *instance, size_t link,
-			  char out[INSTANCE_PATH_MAX + 32])
-{
-	snprintf(out, INSTANCE_PATH_MAX + 32, "%s/%s", instance->path, link_names[link]);
-}
-
+static const char *const link_names[LINK_COUNT] = {"connections-state", "connections-state_again",
+						   "connections-walk"};
 static bool links_are_there(const struct instance *instance)
 {
 	for (size_t i = 0; i < LINK_COUNT; i++) {
-		int fd = pin_open_at(instance->path, link_names[i], true);
+		CLOSED int fd = pin_open_at(instance->path, link_names[i], true);
 
 		if (fd < 0)
 			return false;
-		close(fd);
 	}
 	return true;
 }
 
 static void links_unpin(const struct instance *instance)
 {
-	char pin[INSTANCE_PATH_MAX + 32];
-
-	for (size_t i = 0; i < LINK_COUNT; i++) {
-		link_pin_path(instance, i, pin);
-		unlink(pin);
-	}
+	for (size_t i = 0; i < LINK_COUNT; i++)
+		pin_remove(instance->path, link_names[i]);
 }
 
-/* *out: 0, or a link, whose program stays when it is closed. */
-static int link_make(const struct instance *instance, size_t link, struct bpf_link *made)
+/* made: NULL with errno, or a link, whose program stays when it is closed. */
+static int link_make(const struct instance *instance, enum link link, struct bpf_link *made)
 {
-	char pin[INSTANCE_PATH_MAX + 32];
-	int ret = made ? 0 : -errno;
+	int ret = made ? pin_make(instance->path, link_names[link], bpf_link__fd(made)) : -errno;
 
-	link_pin_path(instance, link, pin);
-	if (!ret && bpf_obj_pin(bpf_link__fd(made), pin))
-		ret = -errno;
 	bpf_link__destroy(made);
 	return ret;
 }
@@ -166,13 +125,13 @@ static int programs_attach(const struct instance *instance, struct connections_b
 	int ret = connections_bpf__load(skel);
 
 	if (!ret)
-		ret = link_make(instance, LINK_walk,
+		ret = link_make(instance, LINK_WALK,
 				bpf_program__attach_iter(skel->progs.rlctl_walk, NULL));
 	if (!ret)
-		ret = link_make(instance, LINK_state,
+		ret = link_make(instance, LINK_STATE,
 				bpf_program__attach_trace(skel->progs.rlctl_state));
 	if (!ret)
-		ret = link_make(instance, LINK_state_again,
+		ret = link_make(instance, LINK_STATE_AGAIN,
 				bpf_program__attach_trace(skel->progs.rlctl_state_again));
 	return ret;
 }
@@ -210,40 +169,28 @@ static void counts_reset(const struct instance *instance, const struct counts *c
 	memcpy(all->seed, instance->info.hot_seed, sizeof(all->seed));
 }
 
-static int report_cannot(const struct instance *instance, int error)
-{
-	fail("%s: this kernel does not let rlctl count open connections (%s): that takes a kernel "
-	     "with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_EVENTS: limit new connections instead, for "
-	     "example with tcp syn limit 50/second",
-	     instance->device, strerror(-error));
-	return error;
-}
-
-static int report_may_not(const struct instance *instance)
-{
-	fail("%s: counting open connections needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: "
-	     "run it as root (sudo)",
-	     instance->device);
-	return -EPERM;
-}
-
 static int programs_need(const struct instance *instance, const struct counts *counts)
 {
 	uint32_t raised;
-	int ret;
+	int ret = -EPERM;
 
 	if (links_are_there(instance))
 		return 0;
 	links_unpin(instance);
 	counts_reset(instance, counts);
-	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
+	if (!privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
+		fail("%s: counting open connections needs CAP_SYS_ADMIN, CAP_NET_ADMIN and "
+		     "CAP_PERFMON: run it as root (sudo)",
+		     instance->device);
+	} else {
 		ret = programs_make(instance, counts);
 		if (ret) {
 			links_unpin(instance);
-			report_cannot(instance, ret);
+			fail("%s: this kernel does not let rlctl count open connections (%s): that "
+			     "takes a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_EVENTS: limit "
+			     "new connections instead, for example with tcp syn limit 50/second",
+			     instance->device, strerror(-ret));
 		}
-	} else {
-		ret = report_may_not(instance);
 	}
 	privileges_lower(raised);
 	return ret;
@@ -253,18 +200,16 @@ static int programs_need(const struct instance *instance, const struct counts *c
 
 static int walk_once(const struct instance *instance)
 {
-	int link = pin_open_at(instance->path, link_names[LINK_walk], true);
-	int fd = link < 0 ? link : bpf_iter_create(link), ret;
+	CLOSED int link = pin_open_at(instance->path, link_names[LINK_WALK], true);
+	CLOSED int fd = link < 0 ? link : bpf_iter_create(link);
 	char nothing[64];
+	int ret;
 
-	if (link >= 0)
-		close(link);
 	if (fd < 0)
 		return fd;
 	do
 		ret = read(fd, nothing, sizeof(nothing)) < 0 ? -errno : 0;
 	while (ret == -EAGAIN); /* it lets others run after a million sockets */
-	close(fd);
 	return ret;
 }
 
@@ -443,13 +388,6 @@ void connections_end(const struct instance *instance)
 		links_unpin(instance);
 }
 
-static uint64_t open_of(const struct counts *counts, const struct rule *rule)
-{
-	const struct rl_connection_limit *place = place_find(counts, rule->limit_id);
-
-	return place ? __atomic_load_n(&place->open, __ATOMIC_RELAXED) : 0;
-}
-
 /* Two keys of one tag in a set are one, and a key to which two CPUs gave two ways is two. */
 static uint64_t keys_of(const struct counts *counts, uint32_t sets)
 {
@@ -475,9 +413,14 @@ int connections_read(const struct instance *instance, const struct policy *polic
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	open = calloc(policy->count, sizeof(*open));
-	for (size_t i = 0; open && i < policy->count; i++)
-		if (rule_limits_connections(&policy->rules[i]))
-			open[i] = open_of(&counts, &policy->rules[i]);
+	for (size_t i = 0; open && i < policy->count; i++) {
+		const struct rl_connection_limit *place =
+			rule_limits_connections(&policy->rules[i])
+				? place_find(&counts, policy->rules[i].limit_id)
+				: NULL;
+
+		open[i] = place ? __atomic_load_n(&place->open, __ATOMIC_RELAXED) : 0;
+	}
 	*out = (struct connections_now){open, keys_of(&counts, connection_sets(&instance->info)),
 					counts.all->unseen};
 	counts_close(&counts);

@@ -39,6 +39,7 @@
 #include "kernel/maps/map.h"
 #include "kernel/maps/shared_table.h"
 #include "kernel/proof/tcp_sockets.h"
+#include "kernel/scope.h"
 #include "peers.skel.h"
 
 static const struct shared_table peers = SHARED_TABLE(peers, struct rl_peers);
@@ -52,18 +53,15 @@ struct filter {
 
 static int filter_open(const struct instance *instance, struct filter *out)
 {
-	int fd = shared_table_open(instance, &peers);
-	int ret = fd < 0 ? fd : map_id(fd, &out->id);
-	void *table = MAP_FAILED;
+	int ret;
 
-	if (!ret) {
-		table = mmap(NULL, sizeof(*out->table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		ret = table == MAP_FAILED ? -errno : 0;
-	}
-	out->table = table;
-	out->fd = fd;
-	if (ret && fd >= 0)
-		close(fd);
+	out->fd = shared_table_open(instance, &peers);
+	ret = out->fd < 0 ? out->fd : map_id(out->fd, &out->id);
+	out->table = ret ? NULL : map_whole(out->fd, sizeof(*out->table), PROT_READ | PROT_WRITE);
+	if (out->table)
+		return 0;
+	ret = ret ? ret : -errno;
+	scope_fd(&out->fd);
 	return ret;
 }
 
@@ -82,20 +80,12 @@ static void fed_set(const struct filter *filter, uint32_t fed)
 /* ---- links */
 
 /* In this order: a hook that takes away is there before those that note. */
-#define LINKS(X) X(udp_close) X(udp4) X(udp6) X(tcp)
+#define LINKS(X)        X(udp_close) X(udp4) X(udp6) X(tcp)
 
-enum link {
-#define LINK_ID(name) LINK_##name,
-	LINKS(LINK_ID)
-#undef LINK_ID
-		LINK_COUNT
-};
-
-static const char *const link_names[] = {
-#define LINK_PIN(name) "peers-" #name,
-	LINKS(LINK_PIN)
-#undef LINK_PIN
-};
+#define LINK_NAME(name) "peers-" #name,
+static const char *const link_names[] = {LINKS(LINK_NAME)};
+#undef LINK_NAME
+#define LINK_COUNT (sizeof(link_names) / sizeof(link_names[0]))
 
 static bool link_is_attached(int fd)
 {
@@ -109,8 +99,7 @@ static bool link_is_attached(int fd)
 static void links_close(const int links[LINK_COUNT])
 {
 	for (size_t i = 0; i < LINK_COUNT; i++)
-		if (links[i] >= 0)
-			close(links[i]);
+		scope_fd(&links[i]);
 }
 
 /* Those pinned among the pins of an instance. -ENOENT: one is missing, or detached. */
@@ -138,33 +127,21 @@ static bool links_are_there(const char *path)
 	return !ret;
 }
 
-static void link_pin_path(const char *path, size_t link, char out[INSTANCE_PATH_MAX + 32])
-{
-	snprintf(out, INSTANCE_PATH_MAX + 32, "%s/%s", path, link_names[link]);
-}
-
 static void links_unpin(const char *path)
 {
-	char pin[INSTANCE_PATH_MAX + 32];
-
-	for (size_t i = 0; i < LINK_COUNT; i++) {
-		link_pin_path(path, i, pin);
-		unlink(pin);
-	}
+	for (size_t i = 0; i < LINK_COUNT; i++)
+		pin_remove(path, link_names[i]);
 }
 
 /* In the place of those that are there. */
 static int links_pin(const char *path, const int links[LINK_COUNT])
 {
-	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0;
 
 	links_unpin(path);
-	for (size_t i = 0; i < LINK_COUNT; i++) {
-		link_pin_path(path, i, pin);
-		if (bpf_obj_pin(links[i], pin))
-			return -errno;
-	}
-	return 0;
+	for (size_t i = 0; !ret && i < LINK_COUNT; i++)
+		ret = pin_make(path, link_names[i], links[i]);
+	return ret;
 }
 
 /* ---- others that share it */
@@ -176,15 +153,10 @@ struct sharing {
 
 static bool shares(const char *path, const char *device, const struct filter *filter)
 {
-	int fd = shared_table_open_at(path, device, &peers);
-	uint32_t id = 0;
+	CLOSED int fd = shared_table_open_at(path, device, &peers);
+	uint32_t id;
 
-	if (fd < 0)
-		return false;
-	if (map_id(fd, &id))
-		id = 0;
-	close(fd);
-	return id == filter->id;
+	return fd >= 0 && !map_id(fd, &id) && id == filter->id;
 }
 
 static int others_links(const char *path, const char *device, void *arg)
@@ -232,10 +204,13 @@ static int seeds_put(struct filter *filter)
 
 /* ---- feeding */
 
-static int programs_load(const struct filter *filter, struct peers_bpf **out)
+/* Those that are made are to be closed, whatever is returned. */
+static int links_make(const struct filter *filter, int cgroup, int links[LINK_COUNT])
 {
 	struct peers_bpf *skel = peers_bpf__open();
+	const struct bpf_program *program;
 	__u64 cookie = 0;
+	size_t made = 0;
 	int ret;
 
 	if (!skel)
@@ -246,29 +221,14 @@ static int programs_load(const struct filter *filter, struct peers_bpf **out)
 		ret = bpf_map__reuse_fd(skel->maps.filter, filter->fd);
 	if (!ret)
 		ret = peers_bpf__load(skel);
-	if (ret)
-		peers_bpf__destroy(skel);
-	else
-		*out = skel;
-	return ret;
-}
-
-static int link_make(const struct bpf_program *program, int cgroup, int *out)
-{
-	int fd = bpf_link_create(bpf_program__fd(program), cgroup,
-				 bpf_program__expected_attach_type(program), NULL);
-
-	*out = fd < 0 ? -1 : fd;
-	return fd < 0 ? -errno : 0;
-}
-
-static int links_make(const struct filter *filter, int cgroup, int links[LINK_COUNT])
-{
-	struct peers_bpf *skel = NULL;
-	int ret = programs_load(filter, &skel);
-
-#define LINK_MAKE(name) \
-	ret = ret ?: link_make(skel->progs.rlctl_##name, cgroup, &links[LINK_##name]);
+#define LINK_MAKE(name)                                                                          \
+	program = skel->progs.rlctl_##name;                                                      \
+	if (!ret) {                                                                              \
+		links[made] = bpf_link_create(bpf_program__fd(program), cgroup,                  \
+					      bpf_program__expected_attach_type(program), NULL); \
+		ret = links[made] < 0 ? links[made] : 0;                                         \
+		made++;                                                                          \
+	}
 	LINKS(LINK_MAKE)
 #undef LINK_MAKE
 	peers_bpf__destroy(skel);
@@ -289,7 +249,8 @@ static int links_share(const struct instance *instance, const struct filter *fil
 
 static int feed_anew(const struct instance *instance, struct filter *filter)
 {
-	int links[LINK_COUNT], cgroup = cgroup_root_open(), ret;
+	CLOSED int cgroup = cgroup_root_open();
+	int links[LINK_COUNT], ret;
 
 	memset(links, 0xff, sizeof(links)); /* -1 */
 	ret = cgroup < 0 ? cgroup : links_make(filter, cgroup, links);
@@ -298,8 +259,6 @@ static int feed_anew(const struct instance *instance, struct filter *filter)
 	if (!ret)
 		ret = seeds_put(filter);
 	links_close(links);
-	if (cgroup >= 0)
-		close(cgroup);
 	return ret;
 }
 
@@ -343,29 +302,23 @@ static void feed(const struct instance *instance, struct filter *filter)
 	privileges_lower(raised);
 }
 
-static int feed_locked(const struct instance *instance, struct filter *filter)
-{
-	int lock = shared_lock(instance);
-
-	if (lock < 0)
-		return lock;
-	feed(instance, filter);
-	pins_unlock(lock);
-	return 0;
-}
-
 int peers_make(const struct instance *instance)
 {
 	struct filter filter;
-	int ret = shared_table_make(instance, &peers);
+	int lock, ret = shared_table_make(instance, &peers);
 
 	if (ret || !has_pins(instance))
 		return ret;
 	ret = filter_open(instance, &filter);
 	if (ret)
 		return ret;
-	if (!is_whole(instance, &filter))
-		ret = feed_locked(instance, &filter);
+	if (!is_whole(instance, &filter)) {
+		lock = shared_lock(instance);
+		if (lock >= 0)
+			feed(instance, &filter);
+		pins_unlock(lock);
+		ret = lock < 0 ? lock : 0;
+	}
 	filter_close(&filter);
 	return ret;
 }
@@ -379,17 +332,14 @@ void peers_unfeed(const struct instance *instance)
 
 int peers_fed(const struct instance *instance)
 {
-	int fd = shared_table_open(instance, &peers), ret;
-	struct rl_peers *table;
-	uint32_t zero = 0;
+	CLOSED int fd = shared_table_open(instance, &peers);
+	int ret;
 
 	if (fd < 0)
 		return fd;
-	table = malloc(sizeof(*table));
-	ret = !table ? -ENOMEM : bpf_map_lookup_elem(fd, &zero, table) ? -errno : table->fed != 0;
-	free(table);
-	close(fd);
-	return ret;
+	FREED struct rl_peers *table = malloc(sizeof(*table));
+	ret = table ? map_get(fd, table) : -ENOMEM;
+	return ret ? ret : table->fed != 0;
 }
 
 #define ROOT_INODE 1 /* of the hierarchy; the root of a namespace is another directory of it */
@@ -414,19 +364,16 @@ static void path_unescape(char *path)
 
 static int root_open_at(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 	struct statfs system;
 	struct stat root;
-	int ret;
 
-	if (fd < 0)
-		return -errno;
-	ret = fstatfs(fd, &system) || fstat(fd, &root) ? -errno : 0;
+	ret = fd < 0 || fstatfs(fd, &system) || fstat(fd, &root) ? -errno : 0;
 	if (!ret && (system.f_type != CGROUP2_SUPER_MAGIC || root.st_ino != ROOT_INODE))
 		ret = -EXDEV;
 	if (!ret)
 		return fd;
-	close(fd);
+	scope_fd(&fd);
 	return ret;
 }
 
@@ -446,9 +393,9 @@ static char *mount_point(char *line)
 
 int cgroup_root_open(void)
 {
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	CLOSED_FILE FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	int fd = mounts ? -ENOENT : -errno;
-	char *line = NULL;
+	FREED char *line = NULL;
 	size_t size = 0;
 
 	while (fd < 0 && mounts && getline(&line, &size, mounts) >= 0) {
@@ -457,8 +404,5 @@ int cgroup_root_open(void)
 		if (point)
 			fd = root_open_at(point);
 	}
-	free(line);
-	if (mounts)
-		fclose(mounts);
 	return fd;
 }

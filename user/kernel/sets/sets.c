@@ -20,21 +20,23 @@
 #include "base/message.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/change.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/header_in_force.h"
+#include "kernel/scope.h"
 #include "policy/sets/member.h"
 
 int sets_read(const struct instance *instance, struct rl_set out[RL_SETS_MAX])
 {
-	int fd = policy_map_open(instance, POLICY_MAP_sets), ret = 0;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_sets);
+	int ret = 0;
 
 	memset(out, 0, RL_SETS_MAX * sizeof(*out));
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		ret = bpf_map_lookup_elem(fd, &i, &out[i]) ? -errno : 0;
-	close(fd);
+		ret = bpf_map_lookup_elem(fd, &i, &out[i]);
 	return ret;
 }
 
@@ -48,7 +50,7 @@ static int page_read(void *arg, const struct rl_member_key *key, union rl_member
 {
 	const struct set_session *session = arg;
 
-	return bpf_map_lookup_elem(session->members_fd, key, page) ? -errno : 0;
+	return bpf_map_lookup_elem(session->members_fd, key, page);
 }
 
 static int page_write(void *arg, const struct rl_member_key *key, const union rl_member_page *page)
@@ -60,7 +62,7 @@ static int page_write(void *arg, const struct rl_member_key *key, const union rl
 	for (int i = 0; (ret == -ENOMEM || ret == -EBUSY) && i < WRITE_RETRIES; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		ret = bpf_map_update_elem(session->members_fd, key, page, BPF_ANY) ? -errno : 0;
+		ret = bpf_map_update_elem(session->members_fd, key, page, BPF_ANY);
 	}
 	return ret;
 }
@@ -69,7 +71,7 @@ static int page_remove(void *arg, const struct rl_member_key *key)
 {
 	const struct set_session *session = arg;
 
-	return bpf_map_delete_elem(session->members_fd, key) ? -errno : 0;
+	return bpf_map_delete_elem(session->members_fd, key);
 }
 
 /* ---- sessions */
@@ -77,33 +79,28 @@ static int page_remove(void *arg, const struct rl_member_key *key)
 static void layout_refresh(void *arg)
 {
 	const struct set_session *session = arg;
-	uint32_t zero = 0;
 
-	bpf_map_lookup_elem(session->layout_fd, &zero, session->table.layout);
+	map_get(session->layout_fd, session->table.layout);
 }
 
 /* The kernel maps nothing for descriptors that are for reading only. */
 static int layout_copy(struct set_session *session)
 {
-	uint32_t zero = 0;
-
 	session->table.layout = calloc(1, sizeof(*session->table.layout));
-	if (!session->table.layout)
-		return -ENOMEM;
 	session->table.store.refresh = layout_refresh;
-	return bpf_map_lookup_elem(session->layout_fd, &zero, session->table.layout) ? -errno : 0;
+	return session->table.layout ? map_get(session->layout_fd, session->table.layout) : -ENOMEM;
 }
 
 static int session_begin(struct set_session *session)
 {
-	void *layout = mmap(NULL, sizeof(struct rl_member_layout), PROT_READ | PROT_WRITE,
-			    MAP_SHARED, session->layout_fd, 0);
+	struct rl_member_layout *layout =
+		map_whole(session->layout_fd, sizeof(*layout), PROT_READ | PROT_WRITE);
 
-	if (layout == MAP_FAILED)
+	if (!layout)
 		return -errno;
 	session->table.layout = layout;
 	/* A writer that was killed may have changed members without making packets ask anew. */
-	session->published = session->table.layout->changes - session->table.layout->writing;
+	session->published = layout->changes - layout->writing;
 	return member_table_begin(&session->table);
 }
 
@@ -132,12 +129,9 @@ static void session_free(struct set_session *session)
 		munmap(session->table.layout, sizeof(*session->table.layout));
 	else
 		free(session->table.layout);
-	if (session->layout_fd >= 0)
-		close(session->layout_fd);
-	if (session->members_fd >= 0)
-		close(session->members_fd);
-	if (session->sets_fd >= 0)
-		close(session->sets_fd);
+	scope_fd(&session->layout_fd);
+	scope_fd(&session->members_fd);
+	scope_fd(&session->sets_fd);
 }
 
 static int report_error(const struct instance *instance, int error)
@@ -197,9 +191,7 @@ static int sets_keep(struct set_session *session)
 
 	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
 		if (memcmp(&before[i], &session->sets[i], sizeof(before[i])))
-			ret = bpf_map_update_elem(session->sets_fd, &i, &session->sets[i], BPF_ANY)
-				      ? -errno
-				      : 0;
+			ret = bpf_map_update_elem(session->sets_fd, &i, &session->sets[i], BPF_ANY);
 	return ret;
 }
 
@@ -264,29 +256,20 @@ int set_session_find(const struct set_session *session, const char *name)
 
 int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out)
 {
-	int fd = policy_map_open(instance, POLICY_MAP_set_counts), ret;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_set_counts);
 
-	if (fd < 0)
-		return fd;
-	ret = percpu_sum(fd, set, (uint64_t *)out, sizeof(*out) / sizeof(uint64_t));
-	close(fd);
-	return ret;
+	return fd < 0 ? fd : percpu_sum(fd, set, (uint64_t *)out, sizeof(*out) / sizeof(uint64_t));
 }
 
 int set_matched_clear(const struct instance *instance, uint32_t set)
 {
-	int fd = policy_map_open(instance, POLICY_MAP_set_counts), cpus = cpus_possible(), ret;
-	struct rl_amount *zero;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_set_counts);
+	int cpus = cpus_possible();
+	FREED struct rl_amount *zero = cpus > 0 ? calloc(cpus, sizeof(*zero)) : NULL;
 
-	if (fd < 0)
-		return fd;
-	zero = cpus > 0 ? calloc(cpus, sizeof(*zero)) : NULL;
-	ret = zero ? 0 : -ENOMEM;
-	if (!ret && bpf_map_update_elem(fd, &set, zero, BPF_ANY))
-		ret = -errno;
-	free(zero);
-	close(fd);
-	return ret;
+	if (fd < 0 || !zero)
+		return fd < 0 ? fd : -ENOMEM;
+	return bpf_map_update_elem(fd, &set, zero, BPF_ANY);
 }
 
 static int live_len(const char *name, const uint8_t addr[16], void *arg)
@@ -328,41 +311,20 @@ static int member_count(uint32_t set, const struct member_entry *entry, void *ar
 	return 0;
 }
 
-static bool may_have_expired(const struct set_session *session)
-{
-	uint32_t next = session->table.layout->next_expiry;
-
-	return session->table.layout->stale || (next && (int32_t)(next - session->table.now) <= 0);
-}
-
 /* Counts the members, if some that the writer has counted may have expired. */
 static int members_count(struct set_session *session)
 {
-	struct count *count;
+	const struct rl_member_layout *layout = session->table.layout;
+	uint32_t next = layout->next_expiry;
 	int ret;
 
-	if (!may_have_expired(session))
+	if (!layout->stale && (!next || (int32_t)(next - session->table.now) > 0))
 		return 0;
-	count = calloc(1, sizeof(*count));
+	FREED struct count *count = calloc(1, sizeof(*count));
 	ret = count ? member_table_walk(&session->table, ~0ull, member_count, count) : -ENOMEM;
 	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
 		for (int ipv6 = 0; ipv6 < 2; ipv6++)
 			session->sets[i].members[ipv6] = count->members[i][ipv6];
-	free(count);
-	return ret;
-}
-
-static int stats_fill(struct set_session *session, const struct policy *policy,
-		      struct set_stats *out)
-{
-	int ret = members_count(session);
-
-	for (size_t i = 0; !ret && i < policy->set_count; i++) {
-		uint32_t id = policy->sets[i].id;
-
-		out[i].set = session->sets[id];
-		ret = set_matched(session->instance, id, &out[i].matched);
-	}
 	return ret;
 }
 
@@ -379,11 +341,15 @@ int set_stats_read(const struct instance *instance, const struct policy *policy,
 	if (!*out)
 		return -ENOMEM;
 	ret = set_session_open(instance, false, &session);
-	if (ret == -ENOENT) /* the policy was replaced meanwhile */
-		return 0;
 	if (ret)
-		return ret;
-	ret = stats_fill(&session, policy, *out);
+		return ret == -ENOENT ? 0 : ret; /* the policy was replaced meanwhile */
+	ret = members_count(&session);
+	for (size_t i = 0; !ret && i < policy->set_count; i++) {
+		uint32_t id = policy->sets[i].id;
+
+		(*out)[i].set = session.sets[id];
+		ret = set_matched(instance, id, &(*out)[i].matched);
+	}
 	set_session_close(&session);
 	return ret;
 }

@@ -2,9 +2,7 @@
 #include "kernel/state/accounts.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -12,6 +10,7 @@
 #include "base/clock.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/shared_table.h"
+#include "kernel/scope.h"
 
 #define CHUNK 4096u
 
@@ -27,68 +26,60 @@ int accounts_make(const struct instance *instance)
 
 int account_read(const struct instance *instance, uint32_t limit_id, struct rl_state *out)
 {
-	int fd = shared_table_open(instance, &table), ret = 0;
+	CLOSED int fd = shared_table_open(instance, &table);
+	int ret = fd < 0 ? fd : bpf_map_lookup_elem(fd, &limit_id, out);
 
-	*out = (struct rl_state){0};
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	if (bpf_map_lookup_elem(fd, &limit_id, out) && errno != ENOENT)
-		ret = -errno;
-	close(fd);
-	return ret;
+	if (ret)
+		*out = (struct rl_state){0};
+	return ret == -ENOENT ? 0 : ret;
 }
 
 static int account_remove(int fd, uint32_t limit_id)
 {
-	return bpf_map_delete_elem(fd, &limit_id) && errno != ENOENT ? -errno : 0;
+	int ret = bpf_map_delete_elem(fd, &limit_id);
+
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int account_forget(const struct instance *instance, uint32_t limit_id)
 {
-	int fd = shared_table_open(instance, &table), ret;
+	CLOSED int fd = shared_table_open(instance, &table);
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = account_remove(fd, limit_id);
-	close(fd);
-	return ret;
+	return account_remove(fd, limit_id);
 }
 
 /* The ids of those to be removed; 0 or -errno. Removing while walking would begin the walk anew. */
 static int ids_find(int fd, uint64_t now, bool all, uint32_t *ids, size_t *count)
 {
-	struct rl_state *states = calloc(CHUNK, sizeof(*states));
+	FREED struct rl_state *states = calloc(CHUNK, sizeof(*states));
 	uint32_t keys[CHUNK], n, cursor, *from = NULL;
-	int ret = states ? 0 : -ENOMEM, end = 0;
+	int ret = states ? 0 : -ENOMEM;
 
-	while (!ret && !end) {
+	while (!ret) {
 		n = CHUNK;
-		if (bpf_map_lookup_batch(fd, from, &cursor, keys, states, &n, NULL)) {
-			end = errno == ENOENT;
-			ret = end ? 0 : -errno;
-		}
-		for (uint32_t i = 0; !ret && i < n && *count < RL_ACCOUNTS_MAX; i++)
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, states, &n, NULL);
+		for (uint32_t i = 0; (!ret || ret == -ENOENT) && i < n && *count < RL_ACCOUNTS_MAX;
+		     i++)
 			if (all || (int64_t)(states[i].word - now) <= 0)
 				ids[(*count)++] = keys[i];
 		from = &cursor;
 	}
-	free(states);
-	return ret;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int accounts_sweep(const struct instance *instance, bool all)
 {
-	int fd = shared_table_open(instance, &table), ret;
-	uint32_t *ids;
+	CLOSED int fd = shared_table_open(instance, &table);
 	size_t count = 0;
+	int ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ids = calloc(RL_ACCOUNTS_MAX, sizeof(*ids));
+	FREED uint32_t *ids = calloc(RL_ACCOUNTS_MAX, sizeof(*ids));
 	ret = ids ? ids_find(fd, gcra_now(clock_ns(CLOCK_MONOTONIC)), all, ids, &count) : -ENOMEM;
 	for (size_t i = 0; !ret && i < count; i++)
 		ret = account_remove(fd, ids[i]);
-	free(ids);
-	close(fd);
 	return ret;
 }

@@ -2,14 +2,14 @@
 #include "kernel/state/alarm_maps.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/scope.h"
 
 #define COPY_RETRIES 100
 #define COPY_WAIT_NS 20000
@@ -21,40 +21,28 @@ uint32_t alarm_counts_size(const struct rl_instance *info)
 
 /* ---- reading */
 
-static int element_read(int fd, void *out)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
-}
-
 /* Reads until two copies are the same: a packet may be at the states, for some microseconds. */
 static int copy_read(int fd, struct rl_alarms *out)
 {
 	const struct timespec pause = {.tv_nsec = COPY_WAIT_NS};
-	struct rl_alarms *again = malloc(sizeof(*again));
-	int ret = again ? element_read(fd, out) : -ENOMEM;
+	FREED struct rl_alarms *again = malloc(sizeof(*again));
+	int ret = again ? map_get(fd, out) : -ENOMEM;
 
 	for (int i = 0; !ret && i < COPY_RETRIES; i++) {
-		ret = element_read(fd, again);
+		ret = map_get(fd, again);
 		if (!ret && out->next_ns != ~0ull && !memcmp(out, again, sizeof(*out)))
 			break;
 		*out = *again;
 		nanosleep(&pause, NULL);
 	}
-	free(again);
 	return ret;
 }
 
 int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms *out)
 {
-	int fd = inner_open(instance, instance->fd.alarms, half), ret;
+	CLOSED int fd = inner_open(instance, instance->fd.alarms, half);
 
-	if (fd < 0)
-		return fd;
-	ret = copy_read(fd, out);
-	close(fd);
-	return ret;
+	return fd < 0 ? fd : copy_read(fd, out);
 }
 
 int alarms_get(const struct instance *instance, struct compiled *out)
@@ -67,65 +55,36 @@ int alarms_get(const struct instance *instance, struct compiled *out)
 
 int alarm_counts_sum(const struct instance *instance, uint32_t half, uint64_t sums[RL_ALARMS_MAX])
 {
-	struct rl_alarm_counts *counts = malloc(alarm_counts_size(&instance->info));
-	int fd = inner_open(instance, instance->fd.alarm_counts, half);
-	int ret = counts ? (fd < 0 ? fd : element_read(fd, counts)) : -ENOMEM;
+	FREED struct rl_alarm_counts *counts = malloc(alarm_counts_size(&instance->info));
+	CLOSED int fd = inner_open(instance, instance->fd.alarm_counts, half);
+	int ret = !counts ? -ENOMEM : fd < 0 ? fd : map_get(fd, counts);
 
 	memset(sums, 0, RL_ALARMS_MAX * sizeof(*sums));
 	for (uint32_t cpu = 0; !ret && cpu < instance->info.possible_cpus; cpu++)
 		for (uint32_t i = 0; i < RL_ALARMS_MAX; i++)
 			sums[i] += counts[cpu].count[i];
-	if (fd >= 0)
-		close(fd);
-	free(counts);
 	return ret;
 }
 
 /* ---- writing */
 
-static int element_make(const struct instance *instance, int outer, uint32_t half, const char *name,
-			uint32_t size, uint32_t flags)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), size, 1, &opts), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = inner_put(instance, outer, half, fd);
-	close(fd);
-	return ret;
-}
-
-static int element_write(const struct instance *instance, int outer, uint32_t half,
-			 const void *value)
-{
-	int fd = inner_open(instance, outer, half), ret = 0;
-	uint32_t zero = 0;
-
-	if (fd < 0)
-		return fd;
-	if (bpf_map_update_elem(fd, &zero, value, BPF_ANY))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 int alarms_write(const struct instance *instance, const struct compiled *compiled)
 {
+	const struct instance_maps *fd = &instance->fd;
+	const struct inner_map counts = {"rlctl_alarmcnt", alarm_counts_size(&instance->info),
+					 BPF_F_MMAPABLE};
+	const struct inner_map alarms = {"rlctl_alarms", sizeof(*compiled->alarms), BPF_F_MMAPABLE};
 	uint32_t half = compiled->header.half;
 	int ret;
 
 	if (!compiled->alarms)
 		return 0;
 	if (compiled->alarms_same) { /* both halves have the same maps */
-		ret = inner_share(instance, instance->fd.alarm_counts, half);
-		return ret ? ret : inner_share(instance, instance->fd.alarms, half);
+		ret = inner_share(instance, fd->alarm_counts, half);
+		return ret ? ret : inner_share(instance, fd->alarms, half);
 	}
-	ret = element_make(instance, instance->fd.alarm_counts, half, "rlctl_alarmcnt",
-			   alarm_counts_size(&instance->info), BPF_F_MMAPABLE);
-	return ret ? ret
-		   : element_make(instance, instance->fd.alarms, half, "rlctl_alarms",
-				  sizeof(*compiled->alarms), BPF_F_MMAPABLE);
+	ret = inner_make(instance, fd->alarm_counts, half, &counts, NULL);
+	return ret ? ret : inner_make(instance, fd->alarms, half, &alarms, NULL);
 }
 
 static bool goes_on(const struct compiled *compiled)
@@ -140,7 +99,7 @@ static bool goes_on(const struct compiled *compiled)
 static int states_carry(const struct instance *instance, const struct compiled *compiled,
 			struct rl_alarms *next, struct rl_alarm_counts *counts)
 {
-	struct rl_alarms *in_force = malloc(sizeof(*in_force));
+	FREED struct rl_alarms *in_force = malloc(sizeof(*in_force));
 	uint32_t half = !compiled->header.half;
 	uint64_t sums[RL_ALARMS_MAX];
 	int ret = in_force ? alarms_copy(instance, half, in_force) : -ENOMEM;
@@ -159,34 +118,30 @@ static int states_carry(const struct instance *instance, const struct compiled *
 		next->on |= (next->alarm[i].state.on & 1) << i;
 		counts->count[i] = sums[from - 1];
 	}
-	free(in_force);
 	return ret;
 }
 
 /* next_ns is 0: the first packet looks at them all. */
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled)
 {
-	struct rl_alarm_counts *counts;
-	struct rl_alarms *next;
+	uint32_t half = compiled->header.half;
 	int ret = 0;
 
 	if (!compiled->alarms || compiled->alarms_same)
 		return 0;
-	counts = calloc(1, alarm_counts_size(&instance->info));
-	next = malloc(sizeof(*next));
+	FREED struct rl_alarm_counts *counts = calloc(1, alarm_counts_size(&instance->info));
+	FREED struct rl_alarms *next = malloc(sizeof(*next));
 	if (!counts || !next)
-		ret = -ENOMEM;
-	if (!ret)
-		*next = *compiled->alarms;
-	if (!ret && goes_on(compiled))
+		return -ENOMEM;
+	*next = *compiled->alarms;
+	if (goes_on(compiled))
 		ret = states_carry(instance, compiled, next, counts);
+	CLOSED int counts_fd = inner_open(instance, instance->fd.alarm_counts, half);
+	CLOSED int fd = inner_open(instance, instance->fd.alarms, half);
 	if (!ret)
-		ret = element_write(instance, instance->fd.alarm_counts, compiled->header.half,
-				    counts);
+		ret = counts_fd < 0 ? counts_fd : map_put(counts_fd, counts);
 	if (!ret)
-		ret = element_write(instance, instance->fd.alarms, compiled->header.half, next);
-	free(next);
-	free(counts);
+		ret = fd < 0 ? fd : map_put(fd, next);
 	return ret;
 }
 

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "algorithm/alarm.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 #include "kernel/state/alarm_maps.h"
 
 #define READ_RETRIES 100
@@ -240,19 +241,17 @@ int alarm_pull(const struct instance *instance, const struct alarm_pull *pull, b
 {
 	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
 	struct rl_policy_header header;
-	struct rl_alarms *all = MAP_FAILED;
-	int fd, number, ret = policy_header_read(instance, &header);
+	struct rl_alarms *all;
+	int number, ret = policy_header_read(instance, &header);
 
 	if (ret)
 		return ret;
-	fd = inner_open(instance, instance->fd.alarms, header.half);
+	CLOSED int fd = inner_open(instance, instance->fd.alarms, header.half);
 	if (fd < 0)
 		return fd;
-	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	ret = all == MAP_FAILED ? -errno : 0;
-	close(fd);
-	if (ret)
-		return ret;
+	all = map_whole(fd, sizeof(*all), PROT_READ | PROT_WRITE);
+	if (!all)
+		return -errno;
 	number = number_find(all, pull->name);
 	ret = number < 0 ? number
 			 : state_write(all, (uint32_t)number, header.guards, now_ns, pull, was_on);

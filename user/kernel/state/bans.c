@@ -5,16 +5,15 @@
 #include "kernel/state/bans.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/scope.h"
 
 struct ban_maps {
 	int bans, seats; /* descriptors */
@@ -23,10 +22,8 @@ struct ban_maps {
 
 static void ban_maps_close(const struct ban_maps *maps)
 {
-	if (maps->bans >= 0)
-		close(maps->bans);
-	if (maps->seats >= 0)
-		close(maps->seats);
+	scope_fd(&maps->bans);
+	scope_fd(&maps->seats);
 }
 
 static int ban_maps_create(uint32_t count, struct ban_maps *out)
@@ -50,14 +47,13 @@ static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const s
 {
 	struct rl_ban_seat seat = {.until_ns = ban->until_ns, .key = *key};
 	struct rl_ban copy = {.until_ns = ban->until_ns, .seat = to->next + 1};
+	int ret = bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST);
 
-	if (bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST))
-		return errno == EEXIST ? 0
-				       : -errno; /* deleting a key meanwhile restarts the walk */
-	if (bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY))
-		return -errno;
-	to->next++;
-	return 0;
+	if (ret) /* deleting a key meanwhile restarts the walk */
+		return ret == -EEXIST ? 0 : ret;
+	ret = bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY);
+	to->next += !ret;
+	return ret;
 }
 
 static uint64_t now_of(const struct instance *instance)
@@ -81,20 +77,12 @@ static int bans_copy(const struct instance *instance, int from, struct ban_maps 
 	return ret;
 }
 
-/* The clock hand continues after the seats in use. */
-static int hand_set(const struct ban_maps *maps, uint32_t count)
-{
-	struct rl_ban_seat hand = {.until_ns = maps->next, .key.limit_id = count};
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(maps->seats, &zero, &hand, BPF_ANY) ? -errno : 0;
-}
-
 /* Creates maps for `count` bans and copies those in force from `before` (-1: none). Call while
  * packets find no seats. Seats are put in place last: without them no ban begins, and a writer that
  * finds none creates the maps again. */
 static int bans_build(const struct instance *instance, uint32_t count, int before)
 {
+	struct rl_ban_seat hand = {.key.limit_id = count};
 	struct ban_maps maps;
 	int ret = ban_maps_create(count, &maps);
 
@@ -102,8 +90,9 @@ static int bans_build(const struct instance *instance, uint32_t count, int befor
 		return ret;
 	if (before >= 0)
 		ret = bans_copy(instance, before, &maps);
+	hand.until_ns = maps.next; /* the clock hand continues after the seats in use */
 	if (!ret)
-		ret = hand_set(&maps, count);
+		ret = map_put(maps.seats, &hand);
 	if (!ret)
 		ret = inner_put(instance, instance->fd.bans, 0, maps.bans);
 	if (!ret)
@@ -114,37 +103,28 @@ static int bans_build(const struct instance *instance, uint32_t count, int befor
 
 int bans_make(const struct instance *instance)
 {
-	int ret, before, seats = inner_open(instance, instance->fd.ban_seats, 0);
+	CLOSED int seats = inner_open(instance, instance->fd.ban_seats, 0);
 
-	if (seats >= 0)
-		close(seats);
 	if (seats != -ENOENT)
 		return seats < 0 ? seats : 0;
-	before = inner_open(instance, instance->fd.bans, 0);
+	CLOSED int before = inner_open(instance, instance->fd.bans, 0);
 	if (before < 0 && before != -ENOENT)
 		return before;
-	ret = bans_build(instance, instance->info.bans, before);
-	if (before >= 0)
-		close(before);
-	return ret;
+	return bans_build(instance, instance->info.bans, before);
 }
 
 int bans_grow(const struct instance *instance, uint32_t count)
 {
-	int ret, seats = inner_open(instance, instance->fd.ban_seats, 0);
-	int before = inner_open(instance, instance->fd.bans, 0);
+	CLOSED int seats = inner_open(instance, instance->fd.ban_seats, 0);
+	CLOSED int before = inner_open(instance, instance->fd.bans, 0);
+	int ret = seats < 0 ? seats : before < 0 ? before : 0;
 
-	ret = seats < 0 ? seats : before < 0 ? before : 0;
-	if (!ret) {
-		inner_drop(instance, instance->fd.ban_seats, 0);
-		ret = bans_build(instance, count, before);
-		if (ret)
-			inner_put(instance, instance->fd.ban_seats, 0, seats);
-	}
-	if (seats >= 0)
-		close(seats);
-	if (before >= 0)
-		close(before);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	inner_drop(instance, instance->fd.ban_seats, 0);
+	ret = bans_build(instance, count, before);
+	if (ret)
+		inner_put(instance, instance->fd.ban_seats, 0, seats);
 	return ret == -ENOENT ? 0 : ret;
 }
 
@@ -165,14 +145,9 @@ static bool has_source_ban(const struct instance *instance, int bans)
 
 void bans_drop(const struct instance *instance)
 {
-	int fd = inner_open(instance, instance->fd.bans, 0);
-	bool kept;
+	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
 
-	if (fd < 0)
-		return;
-	kept = has_source_ban(instance, fd);
-	close(fd);
-	if (kept)
+	if (fd < 0 || has_source_ban(instance, fd))
 		return;
 	inner_drop(instance, instance->fd.ban_seats, 0);
 	inner_drop(instance, instance->fd.bans, 0);
@@ -182,63 +157,54 @@ void bans_drop(const struct instance *instance)
 
 uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key)
 {
-	int fd = inner_open(instance, instance->fd.bans, 0);
+	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
 	struct rl_ban ban = {0};
 
-	if (fd < 0)
-		return 0;
-	bpf_map_lookup_elem(fd, key, &ban);
-	close(fd);
+	if (fd >= 0)
+		bpf_map_lookup_elem(fd, key, &ban);
 	return ban.until_ns;
 }
 
 static void seat_free(const struct instance *instance, const struct rl_state_key *key,
 		      uint32_t number)
 {
-	int fd = inner_open(instance, instance->fd.ban_seats, 0);
+	CLOSED int fd = inner_open(instance, instance->fd.ban_seats, 0);
 	struct rl_ban_seat seat, none = {0};
 
-	if (fd < 0)
-		return;
-	if (number && !bpf_map_lookup_elem(fd, &number, &seat) &&
+	if (fd >= 0 && number && !bpf_map_lookup_elem(fd, &number, &seat) &&
 	    !memcmp(&seat.key, key, sizeof(*key)))
 		bpf_map_update_elem(fd, &number, &none, BPF_ANY);
-	close(fd);
 }
 
 int ban_forget(const struct instance *instance, const struct rl_state_key *key)
 {
-	int ret = 0, fd = inner_open(instance, instance->fd.bans, 0);
+	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
 	struct rl_ban ban;
+	int ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	if (!bpf_map_lookup_elem(fd, key, &ban)) {
-		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
-			ret = -errno;
-		else
-			seat_free(instance, key, ban.seat);
-	}
-	close(fd);
-	return ret;
+	if (bpf_map_lookup_elem(fd, key, &ban))
+		return 0;
+	ret = bpf_map_delete_elem(fd, key);
+	if (ret && ret != -ENOENT)
+		return ret;
+	seat_free(instance, key, ban.seat);
+	return 0;
 }
 
 /* ---- the seats */
 
 int ban_seats_open(const struct instance *instance, struct ban_seats *out)
 {
-	int ret = 0, fd = inner_open(instance, instance->fd.ban_seats, 0);
+	int fd = inner_open(instance, instance->fd.ban_seats, 0);
 	struct rl_ban_seat hand;
-	uint32_t zero = 0;
+	int ret = fd < 0 ? fd : map_get(fd, &hand);
 
-	if (fd < 0)
-		return fd;
-	if (bpf_map_lookup_elem(fd, &zero, &hand))
-		ret = -errno;
 	if (!ret)
 		ret = map_id(fd, &out->id);
 	if (ret) {
-		close(fd);
+		scope_fd(&fd);
 		return ret;
 	}
 	out->fd = fd;
@@ -251,12 +217,9 @@ int ban_seats_read(const struct ban_seats *seats, uint32_t first, uint32_t count
 		   struct rl_ban_seat *out)
 {
 	uint32_t before = first - 1, next, n = count;
-	uint32_t *numbers = calloc(count, sizeof(*numbers)); /* which are known */
-	int ret = numbers ? 0 : -ENOMEM;
+	FREED uint32_t *numbers = calloc(count, sizeof(*numbers)); /* which are known */
+	int ret = numbers ? bpf_map_lookup_batch(seats->fd, &before, &next, numbers, out, &n, NULL)
+			  : -ENOMEM;
 
-	if (!ret && bpf_map_lookup_batch(seats->fd, &before, &next, numbers, out, &n, NULL) &&
-	    errno != ENOENT)
-		ret = -errno;
-	free(numbers);
-	return ret ? ret : n == count ? 0 : -ENOENT;
+	return ret && ret != -ENOENT ? ret : n == count ? 0 : -ENOENT;
 }

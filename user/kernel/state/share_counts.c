@@ -6,10 +6,8 @@
 #include "kernel/state/share_counts.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -19,6 +17,7 @@
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 
 const char *const share_class_names[RL_SHARE_COUNTS] = {"established", "known", "strangers",
 							"unasked"};
@@ -44,59 +43,44 @@ static size_t counts_size(const struct instance *instance)
 static int element_read(const struct instance *instance, enum policy_map map, uint32_t index,
 			size_t size, void **out)
 {
-	int fd = policy_map_open(instance, map);
+	CLOSED int fd = policy_map_open(instance, map);
 	int ret = fd < 0 ? fd : map_value_check(fd, size);
-	void *value = ret ? NULL : malloc(size);
 
-	if (!ret)
-		ret = !value ? -ENOMEM : bpf_map_lookup_elem(fd, &index, value) ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	if (ret)
-		free(value);
-	else
-		*out = value;
-	return ret;
+	*out = ret ? NULL : malloc(size);
+	if (ret || !*out)
+		return ret ? ret : -ENOMEM;
+	return bpf_map_lookup_elem(fd, &index, *out);
 }
 
 /* The limits in force by their numbers; 0: the number is not in use. */
 static int limits_read(const struct instance *instance, uint32_t limits[RL_SHARES_MAX])
 {
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
 	struct rl_policy_header header;
 	struct rl_rule rule;
-	int ret = policy_header_read(instance, &header);
-	int fd = ret ? ret : policy_map_open(instance, POLICY_MAP_rules);
+	int ret = fd < 0 ? fd : policy_header_read(instance, &header);
 
-	ret = fd < 0 ? fd : 0;
 	for (uint32_t i = 0; !ret && i < header.rules; i++) {
-		uint32_t index = header.rules_begin + i;
-
-		if (bpf_map_lookup_elem(fd, &index, &rule))
-			ret = -errno;
-		else if (rule.backend == RL_BACKEND_PARTS)
+		ret = bpf_map_lookup_elem(fd, &(uint32_t){header.rules_begin + i}, &rule);
+		if (!ret && rule.backend == RL_BACKEND_PARTS)
 			limits[rule.parts.index % RL_SHARES_MAX] = rule.limit_id;
 	}
-	if (fd >= 0)
-		close(fd);
 	return ret;
 }
 
 static int counts_read(const struct instance *instance, uint32_t number, struct share_counts *out)
 {
-	void *value;
+	FREED void *value = NULL;
 	int ret = element_read(instance, POLICY_MAP_share_counts, number, counts_size(instance),
 			       &value);
 	const struct rl_share_counts *counts = value;
 
-	if (ret)
-		return ret;
-	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
+	for (uint32_t cpu = 0; !ret && cpu < instance->info.possible_cpus; cpu++)
 		for (int i = 0; i < RL_SHARE_COUNTS; i++) {
 			out->arrived[i] += counts[cpu].arrived[i];
 			out->passed[i] += counts[cpu].passed[i];
 		}
-	free(value);
-	return 0;
+	return ret;
 }
 
 static uint64_t per_second(const struct rl_share *share, uint64_t amount)
@@ -148,9 +132,8 @@ static int shares_note(const struct instance *instance, const struct policy *pol
 int share_counts_read(const struct instance *instance, const struct policy *policy,
 		      struct share_counts **out)
 {
-	struct share_counts *counts;
+	FREED void *shares = NULL;
 	bool any = false;
-	void *shares;
 	int ret;
 
 	*out = NULL;
@@ -161,13 +144,12 @@ int share_counts_read(const struct instance *instance, const struct policy *poli
 	ret = element_read(instance, POLICY_MAP_shares, 0, sizeof(struct rl_shares), &shares);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret; /* the policy has just gone */
-	counts = calloc(policy->count, sizeof(*counts));
-	ret = counts ? shares_note(instance, policy, shares, counts) : -ENOMEM;
-	free(shares);
-	if (ret)
-		free(counts);
-	else
-		*out = counts;
+	*out = calloc(policy->count, sizeof(**out));
+	ret = *out ? shares_note(instance, policy, shares, *out) : -ENOMEM;
+	if (ret) {
+		free(*out);
+		*out = NULL;
+	}
 	return ret;
 }
 
@@ -179,17 +161,16 @@ struct share_maps {
 	size_t counts_size;
 };
 
-static void *map_whole(const struct instance *instance, enum policy_map map, size_t size)
+/* NULL with errno. */
+static void *policy_map_whole(const struct instance *instance, enum policy_map map, size_t size)
 {
 	int fd = policy_map_open(instance, map);
-	void *at;
+	void *at = fd < 0 ? NULL : map_whole(fd, size, PROT_READ | PROT_WRITE);
 
-	if (fd < 0) {
+	if (fd < 0)
 		errno = -fd;
-		return MAP_FAILED;
-	}
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	else
+		close(fd);
 	return at;
 }
 
@@ -197,14 +178,13 @@ static void *map_whole(const struct instance *instance, enum policy_map map, siz
 static bool share_maps_open(const struct instance *instance, struct share_maps *out)
 {
 	out->counts_size = RL_SHARES_MAX * counts_size(instance);
-	out->shares = map_whole(instance, POLICY_MAP_shares, sizeof(*out->shares));
-	if (out->shares == MAP_FAILED)
+	out->shares = policy_map_whole(instance, POLICY_MAP_shares, sizeof(*out->shares));
+	if (!out->shares)
 		return false;
-	out->counts = map_whole(instance, POLICY_MAP_share_counts, out->counts_size);
-	if (out->counts != MAP_FAILED)
-		return true;
-	munmap(out->shares, sizeof(*out->shares));
-	return false;
+	out->counts = policy_map_whole(instance, POLICY_MAP_share_counts, out->counts_size);
+	if (!out->counts)
+		munmap(out->shares, sizeof(*out->shares));
+	return out->counts;
 }
 
 static void share_maps_close(struct share_maps *maps)

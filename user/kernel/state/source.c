@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -23,6 +22,7 @@
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
@@ -62,11 +62,9 @@ static int refusal_found(struct source_search *s, const struct rl_state_key *key
 	struct source_entry entry = {
 		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
 
-	for (size_t i = 0; i < s->count; i++)
-		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
-			return 0;
 	/* Else the slot says no more than that the key is confirmed. */
-	if (!entry.rule || !key_refusal_holds(entry.rule->generation, word, now))
+	if (entry_find(s, key) || !entry.rule ||
+	    !key_refusal_holds(entry.rule->generation, word, now))
 		return 0;
 	entry.allowance.wait_ns = (key_refusal_until(word) - now) >> RL_GRAIN_SHIFT;
 	return search_add(s, &entry);
@@ -217,6 +215,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 
 /* ---- the sources that are banned, and those at a limit */
 
+/* A ban, and how long it holds yet. */
 static int banned_found(struct source_search *s, const struct rl_state_key *key, const void *values,
 			size_t value_size __attribute__((unused)),
 			int parts __attribute__((unused)))
@@ -227,7 +226,7 @@ static int banned_found(struct source_search *s, const struct rl_state_key *key,
 	return entry.ban_ns ? search_add(s, &entry) : 0;
 }
 
-static int bans_find(struct source_search *s)
+static int banned_find(struct source_search *s)
 {
 	return bans_walk(s, banned_found);
 }
@@ -267,7 +266,7 @@ static int list_read(const struct instance *instance, const struct policy *polic
 int instance_bans_read(const struct instance *instance, const struct policy *policy,
 		       struct source_entry **out, size_t *count)
 {
-	return list_read(instance, policy, bans_find, out, count);
+	return list_read(instance, policy, banned_find, out, count);
 }
 
 int instance_limited_read(const struct instance *instance, const struct policy *policy,
@@ -279,16 +278,12 @@ int instance_limited_read(const struct instance *instance, const struct policy *
 /* ---- clearing states and bans */
 
 /* Deletes the entry's key and closes fd; a map that does not exist has nothing to clear. */
-static int map_forget(int fd, const struct source_entry *entry)
+static int map_forget(int opened, const struct source_entry *entry)
 {
-	int ret = 0;
+	CLOSED int fd = opened;
+	int ret = fd < 0 ? fd : bpf_map_delete_elem(fd, &entry->key);
 
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	if (bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
-		ret = -errno;
-	close(fd);
-	return ret;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 /* A state that all keys share stays. */
@@ -340,7 +335,7 @@ int instance_source_forgive(const struct instance *instance, const struct source
 	return ret;
 }
 
-/* As bpf/match/known_source.h says. */
+/* Is the word of a source that is ripe, as bpf/match/known_source.h says? */
 static bool is_ripe(const struct instance *instance, uint64_t word)
 {
 	struct rl_policy_header header;
@@ -353,9 +348,8 @@ static int known_found(void *arg, const struct rl_state_key *key, const struct r
 	const struct source_search *s = arg;
 
 	(void)key;
-	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
-		return 0;
-	return is_ripe(s->instance, slot->word);
+	return (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) > 0 &&
+	       is_ripe(s->instance, slot->word);
 }
 
 static int hot_source_is_known(struct source_search *s, const struct rl_state_key *key)
@@ -375,8 +369,7 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 {
 	struct source_search s = {.instance = instance};
 	struct rl_state_key key = {0};
-	struct rl_state *states;
-	int fd, ret;
+	int ret;
 
 	*known = false;
 	search_begin(&s);
@@ -387,42 +380,31 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 		return ret < 0 ? ret : 0;
 	}
 	prefix_mask(key.addr, source, key_bits(source, 32, 64));
-	fd = policy_map_open(instance, POLICY_MAP_sources);
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_sources);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	states = calloc(search_parts(&s), sizeof(*states));
-	ret = !states ? -ENOMEM : bpf_map_lookup_elem(fd, &key, states) ? -errno : 0;
-	close(fd);
+	FREED struct rl_state *states = calloc(search_parts(&s), sizeof(*states));
+	ret = !states ? -ENOMEM : bpf_map_lookup_elem(fd, &key, states);
 	for (int i = 0; !ret && i < search_parts(&s); i++)
 		*known |= is_ripe(instance, states[i].word);
-	free(states);
 	return ret == -ENOENT ? 0 : ret;
-}
-
-static int filter_read(const struct instance *instance, struct known_then *out)
-{
-	uint32_t count = known_sets(instance->info.hot_sets), zero = 0;
-	int fd = policy_map_open(instance, POLICY_MAP_known_filter), ret;
-
-	if (fd < 0)
-		return fd;
-	ret = map_value_check(fd, count * sizeof(*out->sets));
-	if (!ret && !out->sets)
-		out->sets = calloc(count, sizeof(*out->sets));
-	if (!ret)
-		ret = !out->sets ? -ENOMEM : bpf_map_lookup_elem(fd, &zero, out->sets) ? -errno : 0;
-	close(fd);
-	out->mask = count - 1;
-	out->epoch = known_epoch(clock_ns(CLOCK_MONOTONIC));
-	return ret;
 }
 
 int known_then_read(const struct instance *instance, struct known_then *out)
 {
-	int ret = instance->info.hot_sets ? filter_read(instance, out) : -ENOENT;
+	uint32_t count = instance->info.hot_sets ? known_sets(instance->info.hot_sets) : 0;
+	CLOSED int fd = count ? policy_map_open(instance, POLICY_MAP_known_filter) : -ENOENT;
+	int ret = fd < 0 ? fd : map_value_check(fd, count * sizeof(*out->sets));
 
+	if (!ret && !out->sets)
+		out->sets = calloc(count, sizeof(*out->sets));
+	if (!ret)
+		ret = out->sets ? map_get(fd, out->sets) : -ENOMEM;
 	if (ret)
 		known_then_clear(out);
+	else
+		*out = (struct known_then){out->sets, count - 1,
+					   known_epoch(clock_ns(CLOCK_MONOTONIC))};
 	return ret;
 }
 

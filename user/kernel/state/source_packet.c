@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -14,6 +13,7 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
@@ -49,23 +49,20 @@ struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *
 static int state_lookup(struct source_search *s, const struct rule *rule,
 			const struct rl_state_key *key)
 {
-	int parts = search_parts(s), fd, ret = 0;
+	int parts = search_parts(s), ret;
 	size_t size = sizeof(struct rl_state);
-	void *values;
 
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		size = sizeof(struct rl_slots);
 	if (rule->limit.algorithm == RL_SLIDING_LOG)
 		size = RL_LOG_SIZE(s->instance->info.log_depth);
-	fd = search_map_open(s->instance, rule);
+	CLOSED int fd = search_map_open(s->instance, rule);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	values = calloc(parts, size);
+	FREED void *values = calloc(parts, size);
 	ret = values ? bpf_map_lookup_elem(fd, key, values) : -ENOMEM;
 	if (!ret)
 		ret = search_state(s, key, values, size, parts);
-	free(values);
-	close(fd);
 	return ret == -ENOENT ? 0 : ret;
 }
 
@@ -164,24 +161,16 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 static bool batch_covers(const struct source_search *s, const struct rule *rule, uint64_t amount)
 {
 	int cpus = (int)s->ctx.possible_cpus;
-	struct rl_batch *batches = calloc(cpus, sizeof(*batches));
+	FREED struct rl_batch *batches = calloc(cpus, sizeof(*batches));
 	uint32_t counter_id = rule->counter_id;
-	bool covers = false;
 
-	if (batches && !bpf_map_lookup_elem(s->instance->fd.batches, &counter_id, batches))
-		for (int i = 0; i < cpus; i++)
-			covers |= batches[i].limit_id == rule->limit_id &&
-				  batches[i].left >= amount &&
-				  s->ctx.now_ns - batches[i].since_ns < BATCH_NS;
-	free(batches);
-	return covers;
-}
-
-/* As bpf/limit/state.h: state_find() knows: the one state of a rule, unless it is larger. */
-static bool is_in_slot(const struct rule *rule)
-{
-	return rule->limit.key == RL_KEY_RULE && rule->limit.algorithm != RL_SLIDING_WINDOW &&
-	       rule->limit.algorithm != RL_SLIDING_LOG;
+	if (!batches || bpf_map_lookup_elem(s->instance->fd.batches, &counter_id, batches))
+		return false;
+	for (int i = 0; i < cpus; i++)
+		if (batches[i].limit_id == rule->limit_id && batches[i].left >= amount &&
+		    s->ctx.now_ns - batches[i].since_ns < BATCH_NS)
+			return true;
+	return false;
 }
 
 /* The state that all keys of a rule share. */
@@ -191,41 +180,37 @@ static int shared_lookup(struct source_search *s, const struct rule *rule,
 	struct slot_maps maps = slot_states(s->instance);
 	struct rl_shared_state value;
 	uint32_t index;
-	int fd = slot_map_at(&maps, rule->counter_id, &index), ret = fd;
+	int fd = slot_map_at(&maps, rule->counter_id, &index);
+	int ret = fd < 0 ? fd : bpf_map_lookup_elem(fd, &index, &value);
 
-	if (fd >= 0)
-		ret = bpf_map_lookup_elem(fd, &index, &value) ? -errno : 0;
 	slot_maps_close(&maps);
 	return ret ? ret : search_state(s, key, &value.state, sizeof(value.state), 1);
-}
-
-/* A key without a state has a fresh one. */
-static int fresh_add(struct source_search *s, const struct rl_state_key *key)
-{
-	size_t size = RL_LOG_SIZE(s->instance->info.log_depth) + sizeof(struct rl_slots);
-	void *fresh = calloc(1, size);
-	int ret = fresh ? search_state(s, key, fresh, size, 1) : -ENOMEM;
-
-	free(fresh);
-	return ret;
 }
 
 static int key_look(struct source_search *s, const struct rule *rule,
 		    const struct rl_state_key *key)
 {
 	uint64_t amount = rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
+	size_t size = RL_LOG_SIZE(s->instance->info.log_depth) + sizeof(struct rl_slots);
 	int ret;
 
 	if (rule_limits_connections(rule))
 		return search_connections(s, rule, key);
-	if (is_in_slot(rule)) {
+	/* As bpf/limit/state.h: state_find() knows: the one state of a rule, unless it is larger.
+	 */
+	if (rule->limit.key == RL_KEY_RULE && rule->limit.algorithm != RL_SLIDING_WINDOW &&
+	    rule->limit.algorithm != RL_SLIDING_LOG) {
 		ret = shared_lookup(s, rule, key);
 		if (!ret && !s->entries[0].admits)
 			s->entries[0].admits = batch_covers(s, rule, amount);
 		return ret;
 	}
 	ret = limit_lookup(s, rule, key);
-	return ret || s->count ? ret : fresh_add(s, key);
+	if (ret || s->count)
+		return ret;
+	/* A key without a state has a fresh one. */
+	FREED void *fresh = calloc(1, size);
+	return fresh ? search_state(s, key, fresh, size, 1) : -ENOMEM;
 }
 
 int instance_limit_look(const struct instance *instance, const struct policy *policy,

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -20,6 +19,7 @@
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/connections.h"
+#include "kernel/scope.h"
 #include "kernel/state/accounts.h"
 
 void search_begin(struct source_search *s)
@@ -263,34 +263,37 @@ int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct r
 int search_map_open(const struct instance *instance, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
+	enum policy_map map = POLICY_MAP_sources;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
-		return policy_map_open(instance, POLICY_MAP_windows);
-	if (limit->algorithm == RL_SLIDING_LOG)
-		return policy_map_open(instance, POLICY_MAP_logs);
-	if (parts_are_long(key_parts(limit)))
-		return policy_map_open(instance, POLICY_MAP_flows);
-	return policy_map_open(instance, POLICY_MAP_sources);
+		map = POLICY_MAP_windows;
+	else if (limit->algorithm == RL_SLIDING_LOG)
+		map = POLICY_MAP_logs;
+	else if (parts_are_long(key_parts(limit)))
+		map = POLICY_MAP_flows;
+	return policy_map_open(instance, map);
 }
 
 /* ---- walks through the maps that hold states and bans by their keys */
 
 #define CHUNK 4096u
 
-/* Calls `found` for every entry of a hash map; shorter keys are zero-padded to rl_state_key. */
-static int map_walk(struct source_search *s, int fd, size_t key_size, size_t value_size, int parts,
-		    walk_fn *found)
+/* Calls `found` for every entry of a hash map, as it was opened, unless it is not there; shorter
+ * keys are zero-padded to rl_state_key. */
+static int map_walk(struct source_search *s, int opened, size_t key_size, size_t value_size,
+		    int parts, walk_fn *found)
 {
 	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
-	char *keys = calloc(chunk, key_size), *values = calloc(chunk, value_size * parts);
-	int ret = keys && values ? 0 : -ENOMEM, end = 0;
+	FREED char *keys = calloc(chunk, key_size);
+	FREED char *values = calloc(chunk, value_size * parts);
+	CLOSED int fd = opened;
+	int ret = fd < 0 ? fd : keys && values ? 0 : -ENOMEM, end = ret;
 
 	while (!ret && !end) {
 		n = chunk;
-		if (bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL)) {
-			end = errno == ENOENT;
-			ret = end ? 0 : -errno;
-		}
+		end = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
+		if (end && end != -ENOENT)
+			return end;
 		for (uint32_t i = 0; !ret && i < n; i++) {
 			struct rl_state_key key = {0};
 
@@ -299,22 +302,7 @@ static int map_walk(struct source_search *s, int fd, size_t key_size, size_t val
 		}
 		from = &cursor;
 	}
-	free(keys);
-	free(values);
-	return ret;
-}
-
-/* A map that may not be there; fd: as it was opened. */
-static int opened_walk(struct source_search *s, int fd, size_t key_size, size_t value_size,
-		       int parts, walk_fn *found)
-{
-	int ret;
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	ret = map_walk(s, fd, key_size, value_size, parts, found);
-	close(fd);
-	return ret;
+	return opened == -ENOENT ? 0 : ret;
 }
 
 int states_walk(struct source_search *s)
@@ -332,15 +320,15 @@ int states_walk(struct source_search *s)
 	int parts = search_parts(s), ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = opened_walk(s, policy_map_open(s->instance, maps[i].map), maps[i].key_size,
-				  maps[i].value_size, parts, search_state);
+		ret = map_walk(s, policy_map_open(s->instance, maps[i].map), maps[i].key_size,
+			       maps[i].value_size, parts, search_state);
 	return ret;
 }
 
 int bans_walk(struct source_search *s, walk_fn *found)
 {
-	return opened_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
-			   sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
+	return map_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
+			sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
 }
 
 /* Each once, whatever rules it has. */
@@ -368,18 +356,15 @@ int shared_walk(struct source_search *s)
 
 		if (!ret && rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
 			ret = account_walk(s, rule);
-		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
+		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
 		    rule_limits_connections(rule) ||
 		    (s->addr && rule->limit.share[0]) || /* not for each address */
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)
 			continue;
-		fd = ret ? ret : slot_map_at(&maps, rule->counter_id, &index);
-		if (fd < 0)
-			ret = fd;
-		else if (bpf_map_lookup_elem(fd, &index, &value))
-			ret = -errno;
-		else
+		fd = slot_map_at(&maps, rule->counter_id, &index);
+		ret = fd < 0 ? fd : bpf_map_lookup_elem(fd, &index, &value);
+		if (!ret)
 			ret = search_state(s, &key, &value.state, sizeof(value.state), 1);
 	}
 	slot_maps_close(&maps);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+#include <sys/param.h>
 
 #include <bpf/bpf.h>
 
@@ -21,6 +21,7 @@
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 
 /* Counters of bans and of the hot table, if there is one. */
 static int pressure_read(const struct instance *instance, struct instance_stats *out)
@@ -111,16 +112,17 @@ void instance_stats_clear(struct instance_stats *stats)
 }
 
 /* Counts the entries of a hash map, as it was opened, by walking it; the kernel keeps no count. */
-static int map_entries(int fd, uint64_t *out)
+static int map_entries(int opened, uint64_t *out)
 {
 	enum { CHUNK = 4096 };
+	CLOSED int fd = opened;
 	int cpus = cpus_possible();
-	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
-	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
+	FREED struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
+	FREED struct rl_state *values = calloc((size_t)CHUNK * MAX(cpus, 1), sizeof(*values));
 	uint32_t cursor, *from = NULL;
-	uint64_t entries = 0;
 	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
 
+	*out = 0;
 	if (!ret && fd < 0)
 		ret = fd; /* -ENOENT: it is not there */
 	while (!ret) {
@@ -128,28 +130,34 @@ static int map_entries(int fd, uint64_t *out)
 
 		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
 		if (!ret || ret == -ENOENT)
-			entries += n;
+			*out += n;
 		from = &cursor;
 	}
-	free(keys);
-	free(values);
-	if (fd >= 0)
-		close(fd);
-	*out = entries;
 	return ret == -ENOENT ? 0 : ret;
 }
 
 /* Adds the memory of a map: in total, and for each CPU. */
 static int one_memory_add(const struct instance *instance, int fd, struct instance_status *out)
 {
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
+	struct bpf_map_info info;
+	int ret = map_info(fd, &info);
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return -errno;
+	if (ret)
+		return ret;
 	out->cpu_bytes +=
 		map_cpu_bytes(&instance->info, info.type, info.value_size, info.max_entries);
 	return map_memory_add(fd, &out->memory_bytes);
+}
+
+/* The same of one that may not be there, as it was opened. */
+static int opened_memory_add(const struct instance *instance, int opened,
+			     struct instance_status *out)
+{
+	CLOSED int fd = opened;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	return one_memory_add(instance, fd, out);
 }
 
 /* Adds the memory of the inner maps of an array of maps. */
@@ -161,41 +169,21 @@ static int slots_memory_add(const struct instance *instance, int fd, uint32_t sl
 
 	if (slots == RL_CHUNKS)
 		slots = chunks_count(instance, fd, &first);
-	for (uint32_t slot = first; !ret && slot < first + slots; slot++) {
-		int inner = inner_open(instance, fd, slot);
-
-		ret = inner == -ENOENT ? 0 : inner;
-		if (inner < 0)
-			continue;
-		ret = one_memory_add(instance, inner, out);
-		close(inner);
-	}
+	for (uint32_t slot = first; !ret && slot < first + slots; slot++)
+		ret = opened_memory_add(instance, inner_open(instance, fd, slot), out);
 	return ret;
 }
 
 static int memory_add(const struct instance *instance, int fd, struct instance_status *out)
 {
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
+	struct bpf_map_info info;
 	int ret = one_memory_add(instance, fd, out);
 
-	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
-		ret = -errno;
+	if (!ret)
+		ret = map_info(fd, &info);
 	/* Rings belong to their watchers, and only those can open them. */
 	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
 		ret = slots_memory_add(instance, fd, info.max_entries, out);
-	return ret;
-}
-
-static int policy_memory_add(const struct instance *instance, enum policy_map map,
-			     struct instance_status *out)
-{
-	int fd = policy_map_open(instance, map), ret;
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	ret = one_memory_add(instance, fd, out);
-	close(fd);
 	return ret;
 }
 
@@ -213,11 +201,6 @@ static int sources_used(const struct instance *instance, uint64_t *out)
 	*out += live;
 	hot_close(&table);
 	return ret;
-}
-
-static int bans_used(const struct instance *instance, uint64_t *out)
-{
-	return map_entries(inner_open(instance, instance->fd.bans, 0), out);
 }
 
 /* Without CAP_SYS_ADMIN it is not known whether a filter of clsact is still there. */
@@ -247,12 +230,12 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	if (!ret)
 		ret = sources_used(instance, &status.sources_used);
 	if (!ret)
-		ret = bans_used(instance, &status.bans_used);
+		ret = map_entries(inner_open(instance, instance->fd.bans, 0), &status.bans_used);
 #define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
 	for (int map = 0; !ret && map < POLICY_MAP_COUNT; map++)
-		ret = policy_memory_add(instance, map, &status);
+		ret = opened_memory_add(instance, policy_map_open(instance, map), &status);
 	if (!ret)
 		ret = comments_memory_add(instance, &status.memory_bytes);
 	if (ret) {
