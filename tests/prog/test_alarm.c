@@ -304,7 +304,7 @@ static void segments_test(void **state)
 /* ---- rules with `while` */
 
 /* A packet of 10.1.2.3 before the alarm is on, while it is, and after it. */
-static const struct held {
+static const struct held_case {
 	const char *name, *rules;
 	enum rl_reason off, on;
 } held_rows[] = {
@@ -347,7 +347,7 @@ static const struct held {
 	 RL_REASON_DENIED, RL_REASON_DENIED},
 };
 
-static void held(const struct held *row, enum rl_table table)
+static void held(const struct held_case *row, enum rl_table table)
 {
 	char policy[1024];
 

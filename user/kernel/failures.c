@@ -4,7 +4,6 @@
 #include "kernel/failures.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -28,12 +27,6 @@ static void missing_append(const char *kind, const char *name, void *arg)
 		failure->missing[failure->count++] = (struct kernel_feature){kind, name};
 }
 
-static bool may_be_filters(const struct load_failure *failure)
-{
-	return failure->uses & RL_USE_FILTERS && !failure->count && failure->error != -ENOMEM &&
-	       failure->error != -EPERM && failure->error != -ENOSYS;
-}
-
 /* `filters` NULL: they are not known. */
 static int report_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
 			  const struct rl_filters *filters, int error)
@@ -51,7 +44,8 @@ static int report_failure(const char *device, const struct rl_instance *info, en
 	failure.release = kernel.release;
 	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
 		kernel_missing_features(info, missing_append, &failure);
-	if (filters && may_be_filters(&failure)) {
+	if (filters && failure.uses & RL_USE_FILTERS && !failure.count && error != -ENOMEM &&
+	    error != -EPERM && error != -ENOSYS) {
 		failure.filter = filter_blame(info, filters);
 		failure.filter_longest = filters_longest(filters);
 	}
@@ -279,13 +273,6 @@ static unsigned int el_version(const char *release)
 	return version;
 }
 
-static bool release_is_old(const char *release)
-{
-	unsigned int el = el_version(release);
-
-	return el ? el < KERNEL_OLDEST_EL : release_is_before(release, KERNEL_OLDEST);
-}
-
 const char *kernel_remedy(const char *release)
 {
 	return el_version(release) >= KERNEL_OLDEST_EL
@@ -311,42 +298,23 @@ static const struct part {
 
 /* ---- building the line */
 
-struct line {
-	char *text;
-	size_t used;
-};
-
-static void line_add(struct line *line, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void line_add(struct line *line, const char *format, ...)
-{
-	size_t left = LOAD_FAILURE_MAX - line->used;
-	va_list args;
-	int len;
-
-	va_start(args, format);
-	len = vsnprintf(line->text + line->used, left, format, args);
-	va_end(args);
-	if (len > 0)
-		line->used += (size_t)len < left ? (size_t)len : left - 1;
-}
-
 /* The words of the policy that may be to blame. */
-static void parts_add(struct line *line, const struct load_failure *failure)
+static void parts_add(FILE *line, const struct load_failure *failure)
 {
 	const char *between = "the policy uses ";
 
-	if (failure->filter)
-		return line_add(line, "the policy uses `filter \"%s\"`, but ", failure->filter);
+	if (failure->filter) {
+		fprintf(line, "the policy uses `filter \"%s\"`, but ", failure->filter);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!(failure->uses & parts[i].use))
 			continue;
-		line_add(line, "%s`%s`", between, parts[i].word);
+		fprintf(line, "%s`%s`", between, parts[i].word);
 		between = " and ";
 	}
 	if (failure->uses)
-		line_add(line, ", but ");
+		fprintf(line, ", but ");
 }
 
 static const char *without_parts(const struct load_failure *failure)
@@ -369,126 +337,117 @@ static const char *instead_of(const struct load_failure *failure)
 	return instead;
 }
 
-static void missing_list_add(struct line *line, const struct load_failure *failure)
+static void missing_list_add(FILE *line, const struct load_failure *failure)
 {
 	const char *instead = instead_of(failure);
 
-	line_add(line, "Linux %s has ", failure->release);
+	fprintf(line, "Linux %s has ", failure->release);
 	for (size_t i = 0; i < failure->count; i++) {
 		const struct kernel_feature *missing = &failure->missing[i];
 		const char *since = feature_since(missing);
 
-		line_add(line, "%s", i ? ", " : "");
-		line_add(line, "no %s %s", missing->kind, missing->name);
+		fprintf(line, "%s", i ? ", " : "");
+		fprintf(line, "no %s %s", missing->kind, missing->name);
 		if (since && release_is_before(failure->release, since))
-			line_add(line, " (since Linux %s)", since);
+			fprintf(line, " (since Linux %s)", since);
 		else if (since)
-			line_add(line, " (since Linux %s, but this kernel is built without it)",
-				 since);
+			fprintf(line, " (since Linux %s, but this kernel is built without it)",
+				since);
 	}
-	line_add(line, ": %s%s%s%s", instead ? instead : "", instead ? ", or " : "",
-		 without_parts(failure), kernel_remedy(failure->release));
+	fprintf(line, ": %s%s%s%s", instead ? instead : "", instead ? ", or " : "",
+		without_parts(failure), kernel_remedy(failure->release));
 }
 
-static void program_add(struct line *line, const struct load_failure *failure)
+static void program_add(FILE *line, const struct load_failure *failure)
 {
+	unsigned int el = el_version(failure->release);
+	bool old = el ? el < KERNEL_OLDEST_EL : release_is_before(failure->release, KERNEL_OLDEST);
+
 	if (failure->error == -E2BIG || failure->error == -ENOSPC)
-		line_add(line, "the Linux %s verifier rejected the program as too complex",
-			 failure->release);
+		fprintf(line, "the Linux %s verifier rejected the program as too complex",
+			failure->release);
 	else
-		line_add(line, "the Linux %s verifier rejected the program (%s)", failure->release,
-			 strerror(-failure->error));
-	if (release_is_old(failure->release))
-		line_add(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
+		fprintf(line, "the Linux %s verifier rejected the program (%s)", failure->release,
+			strerror(-failure->error));
+	if (old)
+		fprintf(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
 	else if (failure->filter)
-		line_add(line, ": split it into several rules or write it shorter, and please "
-			       "report this with the output of -v");
+		fprintf(line, ": split it into several rules or write it shorter, and please "
+			      "report this with the output of -v");
 	else if (failure->filter_longest && *failure->filter_longest)
-		line_add(line,
-			 ": it takes each filter alone: use fewer or shorter ones, first of all "
-			 "instead of \"%s\", and please report this with the output of -v",
-			 failure->filter_longest);
+		fprintf(line,
+			": it takes each filter alone: use fewer or shorter ones, first of all "
+			"instead of \"%s\", and please report this with the output of -v",
+			failure->filter_longest);
 	else if (failure->uses)
-		line_add(line, ": do without it, and please report this with the output of -v");
+		fprintf(line, ": do without it, and please report this with the output of -v");
 	else if (failure->hook == RL_HOOK_XDP)
-		line_add(line,
-			 ": try --hook ingress, and please report this with the output of -v");
+		fprintf(line, ": try --hook ingress, and please report this with the output of -v");
 	else
-		line_add(line, ": please report this with the output of -v");
+		fprintf(line, ": please report this with the output of -v");
 }
 
-static void maps_add(struct line *line, const struct load_failure *failure)
+static void line_put(FILE *line, const struct load_failure *failure)
 {
-	line_add(line, "creating its maps failed: %s", strerror(-failure->error));
-	if (failure->error == -ENOMEM || failure->error == -E2BIG)
-		line_add(line, ": use smaller --sources or --prefixes");
-	else
-		line_add(line, " (-v shows the kernel's log)");
-}
+	bool maps = failure->stage == LOAD_STAGE_MAPS;
 
-/* With EACCES the verifier rejects programs, too. */
-static bool is_forbidden(const struct load_failure *failure)
-{
-	return failure->error == -EPERM ||
-	       (failure->error == -EACCES && failure->stage == LOAD_STAGE_MAPS);
-}
-
-static void forbidden_add(struct line *line, const struct load_failure *failure)
-{
-	line_add(line, "the kernel denies BPF here (%s): run as root", strerror(-failure->error));
-	if (release_is_before(failure->release, "5.11"))
-		line_add(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
-}
-
-/* The kernel lacks something, or its verifier refused the program. */
-static void refused_add(struct line *line, const struct load_failure *failure)
-{
-	if (failure->stage == LOAD_STAGE_PROGRAM)
+	/* With EACCES the verifier rejects programs, too. */
+	if (failure->error == -EPERM || (failure->error == -EACCES && maps)) {
+		fprintf(line, "the kernel denies BPF here (%s): run as root",
+			strerror(-failure->error));
+		if (release_is_before(failure->release, "5.11"))
+			fprintf(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
+		return;
+	}
+	if (failure->error == -ENOSYS) {
+		fprintf(line,
+			"Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
+			"kernel",
+			failure->release);
+		return;
+	}
+	/* The kernel lacks something, or its verifier refused the program. */
+	if (!maps)
 		parts_add(line, failure);
 	if (failure->count)
 		missing_list_add(line, failure);
-	else if (failure->stage == LOAD_STAGE_PROGRAM)
+	else if (!maps)
 		program_add(line, failure);
 	else
-		maps_add(line, failure);
+		fprintf(line, "creating its maps failed: %s%s", strerror(-failure->error),
+			failure->error == -ENOMEM || failure->error == -E2BIG
+				? ": use smaller --sources or --prefixes"
+				: " (-v shows the kernel's log)");
 }
 
 void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX])
 {
-	struct line line = {.text = out};
+	FILE *line = fmemopen(out, LOAD_FAILURE_MAX, "w");
 
 	*out = '\0';
-	if (is_forbidden(failure))
-		forbidden_add(&line, failure);
-	else if (failure->error == -ENOSYS)
-		line_add(&line,
-			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
-			 "kernel",
-			 failure->release);
-	else
-		refused_add(&line, failure);
+	if (!line)
+		return;
+	line_put(line, failure);
+	fclose(line);
+	out[LOAD_FAILURE_MAX - 1] = '\0'; /* as the stream may fill it all */
 }
 
 /* ---- the messages of libbpf and libxdp */
 
-static enum message_kind kind_of(int level)
-{
-	return level < LIBBPF_DEBUG ? MESSAGE_LIBRARY : MESSAGE_LIBRARY_DEBUG;
-}
-
 static int libbpf_log(enum libbpf_print_level level, const char *format, va_list args)
 {
-	return message_send(kind_of((int)level), format, args);
+	return message_send(level < LIBBPF_DEBUG ? MESSAGE_LIBRARY : MESSAGE_LIBRARY_DEBUG, format,
+			    args);
 }
 
 static int libxdp_log(enum libxdp_print_level level, const char *format, va_list args)
 {
-	return message_send(kind_of((int)level), format, args);
+	return message_send(level < LIBXDP_DEBUG ? MESSAGE_LIBRARY : MESSAGE_LIBRARY_DEBUG, format,
+			    args);
 }
 
 void log_setup(void)
 {
-	_Static_assert((int)LIBBPF_DEBUG == (int)LIBXDP_DEBUG, "the levels are the same");
 	libbpf_set_print(libbpf_log);
 	libxdp_set_print(libxdp_log);
 }

@@ -23,6 +23,7 @@
 #include "base/units.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
@@ -53,27 +54,6 @@ struct simulation {
 	struct simulated last;            /* of the packet that was run last */
 };
 
-/* The smallest ring for the policy's sliding logs, so that as many as possible fit. */
-static uint32_t log_depth(const struct policy *policy)
-{
-	uint32_t depth = LOG_DEPTH_MIN;
-
-	policy_for_each (policy, rule)
-		while (rule->limit.algorithm == RL_SLIDING_LOG && depth < rule->limit.amount &&
-		       depth < RL_SLIDING_LOG_MAX)
-			depth *= 2;
-	return depth;
-}
-
-/* The hot table may forget one packet of debt, but `share` has the buckets of senders there. */
-static enum rl_table table_of(const struct policy *policy)
-{
-	policy_for_each (policy, rule)
-		if (rule->action == RL_ACTION_LIMIT && rule->limit.share[0])
-			return RL_TABLE_HOT;
-	return RL_TABLE_LRU;
-}
-
 static struct rl_instance info_make(const struct policy *policy)
 {
 	struct rl_instance info = {
@@ -85,14 +65,24 @@ static struct rl_instance info_make(const struct policy *policy)
 		.prefixes = compiled_rules_most(policy),
 		.rules = compiled_rules_most(policy),
 		.bans = SOURCES / 4,
-		.table = table_of(policy),
-		.log_depth = log_depth(policy),
+		.table = RL_TABLE_LRU,
+		.log_depth = LOG_DEPTH_MIN,
 		.cpus = 1,
 		.possible_cpus = 1,
 		/* The same in each run. 0 would fold the halves of an address upon each other. */
 		.hot_seed = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9},
 	};
 
+	policy_for_each (policy, rule) {
+		/* The hot table may forget one packet of debt, but `share` has the buckets of
+		 * senders there. */
+		if (rule->action == RL_ACTION_LIMIT && rule->limit.share[0])
+			info.table = RL_TABLE_HOT;
+		/* The smallest ring for the sliding logs, so that as many as possible fit. */
+		while (rule->limit.algorithm == RL_SLIDING_LOG &&
+		       info.log_depth < rule->limit.amount && info.log_depth < RL_SLIDING_LOG_MAX)
+			info.log_depth *= 2;
+	}
 	instance_sizes(&info);
 	return info;
 }
@@ -148,7 +138,6 @@ static int skeleton_load(struct simulation *s, const struct rl_filters *filters,
 static int object_load(struct simulation *s)
 {
 	struct rl_filters filters;
-	uint32_t zero = 0;
 	int ret;
 
 	filters_of(s->policy, &filters);
@@ -160,32 +149,9 @@ static int object_load(struct simulation *s)
 		return ret;
 	ret = object_maps_take(s->skel, &s->instance);
 	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_simulate);
-	if (!ret && bpf_map_update_elem(bpf_map__fd(s->skel->maps.simulate_again), &zero,
-					&s->program_fd, BPF_ANY))
-		ret = -errno;
+	if (!ret)
+		ret = map_put(bpf_map__fd(s->skel->maps.simulate_again), &s->program_fd);
 	return ret ? ret : filters_write(&s->instance, &filters);
-}
-
-static int batch_map(struct simulation *s)
-{
-	void *batch = mmap(NULL, sizeof(*s->batch), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(s->skel->maps.simulated), 0);
-
-	if (batch == MAP_FAILED)
-		return -errno;
-	s->batch = batch;
-	return 0;
-}
-
-static void report_load_error(int error)
-{
-	if (error == -EPERM)
-		fail("simulate: running a BPF program was refused: %s: run as root (no device is "
-		     "touched)",
-		     strerror(-error));
-	else
-		fail("simulate: loading the BPF program failed: %s (-v shows the kernel's log)",
-		     strerror(-error));
 }
 
 int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_source *file,
@@ -209,10 +175,18 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_
 	s->policy = policy;
 	s->file = file;
 	ret = object_load(s);
-	if (!ret)
-		ret = batch_map(s);
-	if (ret)
-		report_load_error(ret);
+	if (!ret) {
+		s->batch = map_whole(bpf_map__fd(s->skel->maps.simulated), sizeof(*s->batch),
+				     PROT_READ | PROT_WRITE);
+		ret = s->batch ? 0 : -errno;
+	}
+	if (ret == -EPERM)
+		fail("simulate: running a BPF program was refused: %s: run as root (no device is "
+		     "touched)",
+		     strerror(-ret));
+	else if (ret)
+		fail("simulate: loading the BPF program failed: %s (-v shows the kernel's log)",
+		     strerror(-ret));
 	else
 		ret = instance_policy_write(&s->instance, policy, false, file, NULL);
 	if (!ret)
@@ -238,13 +212,15 @@ void simulation_close(struct simulation *s)
 	free(s);
 }
 
-/* Sets the end of rules with `for` relative to now_ns. The policy in force is read with the old
+/* The end of rules with `for` becomes relative to now_ns. The policy in force is read with the old
  * time, so that expired rules keep their counters. */
-static int expiry_begin(struct simulation *s, uint64_t now_ns)
+int simulation_restart(struct simulation *s, uint64_t now_ns)
 {
+	int ret = simulation_states_remove(&s->instance, s->policy);
 	bool any = false;
-	int ret = 0;
 
+	if (ret)
+		return fail("simulate: clearing the states failed: %s", strerror(-ret));
 	policy_for_each (s->policy, rule) {
 		if (rule->for_ns)
 			rule->expires_ns = now_ns + rule->for_ns;
@@ -256,53 +232,23 @@ static int expiry_begin(struct simulation *s, uint64_t now_ns)
 	return ret ? ret : sets_simulate(&s->instance, s->policy, true);
 }
 
-int simulation_restart(struct simulation *s, uint64_t now_ns)
-{
-	int ret = simulation_states_remove(&s->instance, s->policy);
-
-	if (ret)
-		return fail("simulate: clearing the states failed: %s", strerror(-ret));
-	return expiry_begin(s, now_ns);
-}
-
-/* Runs the next packets of the batch, one or more. `data`: the frame of the test run. */
-static int batch_advance(struct simulation *s, const void *data, uint32_t size)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = size);
-	uint32_t done = s->batch->done;
-	int ret = bpf_prog_test_run_opts(s->program_fd, &opts);
-
-	if (!ret && s->batch->done == done)
-		ret = -EIO;
-	if (!ret)
-		return 0;
-	return fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
-		    ret == -EPERM ? ": run as root" : "");
-}
-
+/* Runs the packets of the batch, one or more at a time. `data`: the frame of the test run. */
 static int batch_run(struct simulation *s, const void *data, uint32_t size)
 {
 	int ret = 0;
 
-	s->batch->done = 0;
-	while (!ret && s->batch->done < s->batch->count)
-		ret = batch_advance(s, data, size);
-	return ret;
-}
+	for (s->batch->done = 0; !ret && s->batch->done < s->batch->count;) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = size);
+		uint32_t done = s->batch->done;
 
-static void batch_results(const struct rl_simulated_batch *batch, struct simulated *out)
-{
-	for (uint32_t i = 0; i < batch->count; i++)
-		out[i] = (struct simulated){
-			.reason = batch->packets[i].reason,
-			.counter_id = batch->packets[i].counter_id,
-			.cut = batch->packets[i].cut,
-		};
-}
-
-static bool is_batched(const struct captured *packet)
-{
-	return packet->size >= ETH_HLEN && packet->size <= RL_SIMULATED_FRAME;
+		ret = bpf_prog_test_run_opts(s->program_fd, &opts);
+		if (!ret && s->batch->done == done)
+			ret = -EIO;
+	}
+	if (!ret)
+		return 0;
+	return fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
+		    ret == -EPERM ? ": run as root" : "");
 }
 
 /* Puts packets into the batch until it is full, or one comes that cannot be in one. Returns how
@@ -313,7 +259,7 @@ static uint32_t batch_fill(struct rl_simulated_batch *batch, const struct captur
 	uint32_t at = 0, n = 0;
 
 	while (n < count && n < RL_SIMULATED_MAX && at < RL_SIMULATED_DATA &&
-	       is_batched(&packets[n])) {
+	       packets[n].size >= ETH_HLEN && packets[n].size <= RL_SIMULATED_FRAME) {
 		batch->packets[n] = (struct rl_simulated){
 			.time_ns = packets[n].time_ns,
 			.bytes = packets[n].bytes,
@@ -354,7 +300,12 @@ static int packets_run(struct simulation *s, const struct captured *packets, siz
 	}
 	if (ret)
 		return -1;
-	batch_results(s->batch, out);
+	for (uint32_t i = 0; i < s->batch->count; i++)
+		out[i] = (struct simulated){
+			.reason = s->batch->packets[i].reason,
+			.counter_id = s->batch->packets[i].counter_id,
+			.cut = s->batch->packets[i].cut,
+		};
 	return filled ? (int)filled : 1;
 }
 

@@ -4,62 +4,38 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/maps/hot_table.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/scope.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/alarms.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/share_counts.h"
 #include "rlctl_abi.h"
 
-static int key_remove(const struct instance *instance, int fd, const struct rl_state_key *key)
+/* Removes every key of a map, as it was opened, unless it does not exist because the policy does
+ * not use it; with bans their seats. Fetches the next key first, because from a deleted key the
+ * walk would restart. */
+static int keys_remove(const struct instance *instance, int opened, bool bans)
 {
-	(void)instance;
-	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
-}
-
-/* Removes the ban and its seat. */
-static int ban_remove(const struct instance *instance, int fd, const struct rl_state_key *key)
-{
-	(void)fd;
-	return ban_forget(instance, key);
-}
-
-/* Removes every key of a map. Fetches the next key first, because from a deleted key the walk would
- * restart. */
-static int keys_remove(const struct instance *instance, int fd,
-		       int (*remove)(const struct instance *instance, int fd,
-				     const struct rl_state_key *key))
-{
+	CLOSED int fd = opened;
 	struct rl_state_key key, next;
-	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
-
-	while (!end && !ret) {
-		end = bpf_map_get_next_key(fd, &key, &next);
-		ret = remove(instance, fd, &key);
-		key = next;
-	}
-	return ret ? ret : end == -ENOENT ? 0 : end;
-}
-
-/* Does nothing if the map does not exist because the policy does not use it. */
-static int opened_keys_remove(const struct instance *instance, int fd,
-			      int (*remove)(const struct instance *instance, int fd,
-					    const struct rl_state_key *key))
-{
-	int ret;
+	int end, ret = 0;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = keys_remove(instance, fd, remove);
-	close(fd);
-	return ret;
+	for (end = bpf_map_get_next_key(fd, NULL, &key); !end && !ret; key = next) {
+		end = bpf_map_get_next_key(fd, &key, &next);
+		ret = bans ? ban_forget(instance, &key) : bpf_map_delete_elem(fd, &key);
+		ret = ret == -ENOENT ? 0 : ret;
+	}
+	return ret ? ret : end == -ENOENT ? 0 : end;
 }
 
 static int shared_remove(const struct instance *instance, const struct policy *policy)
@@ -76,7 +52,7 @@ static int shared_remove(const struct instance *instance, const struct policy *p
 		    (rule->limit.key != RL_KEY_RULE && !rule->limit.share[0]))
 			continue;
 		fd = slot_map_at(&maps, rule->counter_id, &index);
-		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY) ? -errno : 0;
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY);
 	}
 	slot_maps_close(&maps);
 	return ret;
@@ -84,14 +60,13 @@ static int shared_remove(const struct instance *instance, const struct policy *p
 
 static int array_zero(const struct instance *instance, enum policy_map map, size_t size)
 {
-	int fd = policy_map_open(instance, map);
+	CLOSED int fd = policy_map_open(instance, map);
 	void *at;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (at == MAP_FAILED)
+	at = map_whole(fd, size, PROT_READ | PROT_WRITE);
+	if (!at)
 		return -errno;
 	memset(at, 0, size);
 	munmap(at, size);
@@ -100,15 +75,16 @@ static int array_zero(const struct instance *instance, enum policy_map map, size
 
 static int spilled_remove(const struct instance *instance)
 {
-	int fd = policy_map_open(instance, POLICY_MAP_spilled), ret = 0;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_spilled);
 	uint64_t key;
+	int ret = 0;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	while (!ret && !bpf_map_get_next_key(fd, NULL, &key))
-		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-			ret = -errno;
-	close(fd);
+	while (!ret && !bpf_map_get_next_key(fd, NULL, &key)) {
+		ret = bpf_map_delete_elem(fd, &key);
+		ret = ret == -ENOENT ? 0 : ret;
+	}
 	return ret;
 }
 
@@ -138,10 +114,9 @@ int simulation_states_remove(const struct instance *instance, const struct polic
 	int ret = accounts_sweep(instance, true);
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = opened_keys_remove(instance, policy_map_open(instance, maps[i]), key_remove);
+		ret = keys_remove(instance, policy_map_open(instance, maps[i]), false);
 	if (!ret)
-		ret = opened_keys_remove(instance, inner_open(instance, instance->fd.bans, 0),
-					 ban_remove);
+		ret = keys_remove(instance, inner_open(instance, instance->fd.bans, 0), true);
 	if (!ret)
 		ret = hot_remove(instance);
 	if (!ret)

@@ -76,40 +76,33 @@ static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 }
 
 /* The tick length is the resolution of the coarse clock, which advances with jiffies. An edge is
- * seen late, never early, so the smallest offset is the most accurate. */
-static int ticks_measure(uint64_t *tick_ns, uint64_t *base_ns)
+ * seen late, never early, so the smallest offset is the most accurate. Measured once by a process
+ * that attaches to many devices, and by those that it forks. */
+static int ticks_read(struct rl_instance *info)
 {
-	struct probe_bpf *probe = probe_bpf__open_and_load();
-	uint64_t gap_ns = EDGE_GAP_NS;
+	static uint64_t tick_ns, base_ns;
+	struct probe_bpf *probe = tick_ns ? NULL : probe_bpf__open_and_load();
+	uint64_t gap_ns = EDGE_GAP_NS, measured_ns = tick_ns;
 	struct timespec tick;
 	struct rl_clocks edge = {0};
-	int ret = probe ? 0 : -errno;
+	int ret = tick_ns || probe ? 0 : -errno;
 
 	if (!ret && clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
 		ret = -errno;
-	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++) {
+	for (int i = 0; !ret && !tick_ns && i < TICKS_TO_MEASURE; i++) {
 		uint64_t base;
 
 		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &gap_ns, &edge);
 		if (ret)
 			break;
-		*tick_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
-		base = edge.monotonic_ns - edge.jiffies * *tick_ns;
-		if (!i || (int64_t)(base - *base_ns) < 0)
-			*base_ns = base;
+		measured_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
+		base = edge.monotonic_ns - edge.jiffies * measured_ns;
+		if (!i || (int64_t)(base - base_ns) < 0)
+			base_ns = base;
 	}
 	probe_bpf__destroy(probe);
-	return ret;
-}
-
-/* Measured once by a process that attaches to many devices, and by those that it forks. */
-static int ticks_read(struct rl_instance *info)
-{
-	static uint64_t tick_ns, base_ns;
-	int ret = tick_ns ? 0 : ticks_measure(&tick_ns, &base_ns);
-
-	if (ret)
-		tick_ns = 0;
+	if (!ret)
+		tick_ns = measured_ns;
 	info->tick_ns = tick_ns;
 	info->tick_base_ns = base_ns;
 	return ret;
@@ -213,25 +206,20 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 	return ret;
 }
 
-static void report_attached(const char *device, enum rl_hook hook, uint32_t program)
-{
-	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
-
-	fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i %s%s%s "
-	     "FILE`; to replace the program by this version's, `rlctl attach %s%s%s --replace`; to "
-	     "start over, `rlctl detach %s%s%s` first",
-	     device, program, device, option, at, device, option, at, device, option, at);
-}
-
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
 static int attach_point_clear(const char *root, const char *path, const struct target *target)
 {
-	const char *device = target->device;
+	const char *device = target->device, *option = target->hook ? " --hook " : "";
+	const char *at = target->hook ? hook_name(target->hook) : "";
 	struct device_program program;
 	int ret = pins_program_find(path, device, target->hook, &program);
 
 	if (!ret) {
-		report_attached(device, target->hook, program.id);
+		fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i "
+		     "%s%s%s FILE`; to replace the program by this version's, `rlctl attach %s%s%s "
+		     "--replace`; to start over, `rlctl detach %s%s%s` first",
+		     device, program.id, device, option, at, device, option, at, device, option,
+		     at);
 		return -EEXIST;
 	}
 	if (ret != -ENOENT)
@@ -361,22 +349,9 @@ int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 	return ret;
 }
 
-/* Where no hook was named, an instance at another one stays. */
-static void rest_note(const char *root, const char *device, int ret)
-{
-	for (int hook = RL_HOOK_XDP; !ret && hook <= RL_HOOK_EGRESS; hook++) {
-		char path[INSTANCE_PATH_MAX];
-
-		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
-			note("%s: the instance at %s stays: `rlctl detach %s --hook %s` detaches "
-			     "it",
-			     device, hook_name(hook), device, hook_name(hook));
-	}
-}
-
 int instance_detach(const struct target *target)
 {
-	char root[INSTANCE_PATH_MAX];
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	int lock, ret = pins_root_follow(target->bpffs, false, root);
 	struct places places;
 	struct pinned at;
@@ -400,9 +375,13 @@ int instance_detach(const struct target *target)
 	if (!ret)
 		ret = instance_teardown(at.path, at.device, at.hook);
 	pins_unlock(lock);
-	if (target->hook < 0) {
+	if (target->hook < 0)
 		hooks_clear(root, at.device, at.hook);
-		rest_note(root, at.device, ret);
-	}
+	/* Where no hook was named, an instance at another one stays. */
+	for (int hook = RL_HOOK_XDP; !ret && target->hook < 0 && hook <= RL_HOOK_EGRESS; hook++)
+		if (!pins_path(root, at.device, hook, path) && !access(path, F_OK))
+			note("%s: the instance at %s stays: `rlctl detach %s --hook %s` detaches "
+			     "it",
+			     at.device, hook_name(hook), at.device, hook_name(hook));
 	return ret;
 }

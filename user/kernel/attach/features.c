@@ -117,14 +117,6 @@ static int maps_probe(const struct bpf_object *object, missing_feature_fn missin
 	return count;
 }
 
-/* A helper call names the helper by its id; calls of BPF functions and kfuncs set the source
- * register. */
-static bool is_helper_call(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm > 0 &&
-	       insn->imm < HELPERS_MAX;
-}
-
 static int helpers_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
 {
 	const struct bpf_insn *insns = bpf_program__insns(program);
@@ -134,7 +126,10 @@ static int helpers_probe(const struct bpf_program *program, missing_feature_fn m
 	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
 		uint32_t id = (uint32_t)insns[i].imm;
 
-		if (!is_helper_call(&insns[i]) || asked[id])
+		/* A helper call names the helper by its id; calls of BPF functions and kfuncs set
+		 * the source register. */
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg || !id ||
+		    id >= HELPERS_MAX || asked[id])
 			continue;
 		asked[id] = true;
 		count++;
@@ -142,18 +137,6 @@ static int helpers_probe(const struct bpf_program *program, missing_feature_fn m
 			missing("helper", helper_name(id), arg);
 	}
 	return count;
-}
-
-static void program_load(struct rlctl_bpf *skel, struct load_result *out)
-{
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
-
-	out->error = rlctl_bpf__load(skel); /* links the functions of a program */
-	if (!out->error)
-		out->error = bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info,
-						    &size);
-	out->jited = info.jited_prog_len;
 }
 
 static int program_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
@@ -165,6 +148,33 @@ static int program_probe(const struct bpf_program *program, missing_feature_fn m
 	return 1 + helpers_probe(program, missing, arg);
 }
 
+/* Loads it, and probes what it needs. all: also what programs of other hooks need. */
+static int features_probe(const struct rl_instance *info, bool all, missing_feature_fn missing,
+			  void *arg, struct load_result *out)
+{
+	struct rlctl_bpf *skel = probe_open(info);
+	struct bpf_prog_info loaded = {0};
+	uint32_t size = sizeof(loaded);
+	struct bpf_program *program;
+	int count;
+
+	if (!skel)
+		return -errno;
+	count = maps_probe(skel->obj, missing, arg);
+	out->error = rlctl_bpf__load(skel); /* links the functions of a program */
+	if (!out->error && all)
+		out->error = bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &loaded,
+						    &size);
+	out->jited = loaded.jited_prog_len;
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		if (all || bpf_program__autoload(program))
+			count += program_probe(program, missing, arg);
+	}
+	rlctl_bpf__destroy(skel);
+	return count;
+}
+
 int kernel_features(uint64_t uses, missing_feature_fn missing, void *arg,
 		    struct load_result *result)
 {
@@ -172,36 +182,18 @@ int kernel_features(uint64_t uses, missing_feature_fn missing, void *arg,
 					   .mode = RL_MODE_NATIVE,
 					   .table = RL_TABLE_HOT,
 					   .program_uses = uses};
-	struct rlctl_bpf *skel = probe_open(&wanted);
-	struct bpf_program *program;
-	int count;
 
-	if (!skel)
-		return -errno;
-	count = maps_probe(skel->obj, missing, arg);
-	program_load(skel, result);
-	bpf_object__for_each_program(program, skel->obj) count +=
-		program_probe(program, missing, arg);
-	rlctl_bpf__destroy(skel);
-	return count;
+	return features_probe(&wanted, true, missing, arg, result);
 }
 
 void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg)
 {
 	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
-	struct rlctl_bpf *skel = probe_open(info);
 	struct load_result result;
-	struct bpf_program *program;
 
-	if (skel) {
-		maps_probe(skel->obj, missing, arg);
-		program_load(skel, &result);
-		bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program))
-			program_probe(program, missing, arg);
-	}
+	features_probe(info, false, missing, arg, &result);
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 0)
 		missing("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
-	rlctl_bpf__destroy(skel);
 	libbpf_set_print(talk);
 }
 
@@ -241,19 +233,13 @@ static bool functions_exist(void)
 	return found;
 }
 
-/* How many connections it has; -1 if there is no connection tracking. */
-static int64_t connections(void)
-{
-	CLOSED_FILE FILE *file = fopen(COUNT, "re");
-	int64_t count;
-
-	return file && fscanf(file, "%" SCNd64, &count) == 1 ? count : -1;
-}
-
 enum conntrack conntrack_read(void)
 {
-	int64_t count = connections();
+	CLOSED_FILE FILE *file = fopen(COUNT, "re");
+	int64_t count; /* of connections; -1: there is no connection tracking */
 
+	if (!file || fscanf(file, "%" SCNd64, &count) != 1)
+		count = -1;
 	if (!functions_exist())
 		return count < 0 ? CONNTRACK_NOT_LOADED : CONNTRACK_NO_FUNCTIONS;
 	return count > 0 ? CONNTRACK_TRACKS : CONNTRACK_EMPTY;

@@ -38,52 +38,42 @@ int device_context(const struct target *target, bool by_dest, struct policy_cont
 	return 0;
 }
 
-/* At xdp all packets of such a device would pass as non-ip. */
-static int no_ethernet(const char *device, enum attach_mode *mode)
-{
-	if (*mode != ATTACH_AUTO) {
-		fail("%s: its packets have no Ethernet header, which XDP needs: leave out --mode "
-		     "to use tc ingress instead",
-		     device);
-		return -EOPNOTSUPP;
-	}
-	note("%s: its packets have no Ethernet header, which XDP needs: attaching in mode tc, at "
-	     "ingress",
-	     device);
-	*mode = ATTACH_TC;
-	return 0;
-}
-
 int attach_mode_choose(const struct target *target, enum attach_mode *mode)
 {
+	const char *device = target->device;
 	struct device_facts facts;
-	int ret = device_link_ask(target->device, &facts);
+	int ret = device_link_ask(device, &facts);
 
 	if (ret)
 		return ret;
 	if (facts.link == LINK_OTHER) {
 		fail("%s: its packets begin with neither an Ethernet nor an IP header, which "
 		     "--hook %s needs: attach to another device",
-		     target->device, hook_name(target->hook));
+		     device, hook_name(target->hook));
 		return -EOPNOTSUPP;
 	}
-	if (target->hook != RL_HOOK_XDP)
-		*mode = ATTACH_TC;
-	else if (link_has_ip(facts.link))
-		return no_ethernet(target->device, mode);
+	if (target->hook == RL_HOOK_XDP && !link_has_ip(facts.link))
+		return 0;
+	/* At xdp all packets of a device without Ethernet would pass as non-ip. */
+	if (target->hook == RL_HOOK_XDP && *mode != ATTACH_AUTO) {
+		fail("%s: its packets have no Ethernet header, which XDP needs: leave out --mode "
+		     "to use tc ingress instead",
+		     device);
+		return -EOPNOTSUPP;
+	}
+	if (target->hook == RL_HOOK_XDP)
+		note("%s: its packets have no Ethernet header, which XDP needs: attaching in mode "
+		     "tc, at ingress",
+		     device);
+	*mode = ATTACH_TC;
 	return 0;
 }
 
 enum rl_mode attach_mode_program(enum attach_mode mode)
 {
-	switch (mode) {
-	case ATTACH_TC:
-		return RL_MODE_TC;
-	case ATTACH_GENERIC:
-		return RL_MODE_GENERIC;
-	default:
-		return RL_MODE_NATIVE;
-	}
+	return mode == ATTACH_TC        ? RL_MODE_TC
+	       : mode == ATTACH_GENERIC ? RL_MODE_GENERIC
+					: RL_MODE_NATIVE;
 }
 
 int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <sys/param.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 

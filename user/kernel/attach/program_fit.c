@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
-
 #include "base/message.h"
 #include "base/privilege.h"
 #include "kernel/attach/companion.h"
@@ -78,15 +76,6 @@ static int report_change_error(const struct instance *instance, int error)
 	return error;
 }
 
-static int report_may_not(const struct instance *instance)
-{
-	fail("%s: for this policy the running program is replaced, as it has only the code that "
-	     "the policy in force needs: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: "
-	     "run it as root (sudo)",
-	     instance->device);
-	return -EPERM;
-}
-
 /* The code and the maps that a program has, or is to have. */
 struct fit {
 	uint64_t uses;       /* of RL_USE_PROGRAM */
@@ -98,13 +87,6 @@ static bool same_fit(const struct fit *a, const struct fit *b)
 {
 	return a->uses == b->uses && a->rules_room == b->rules_room &&
 	       !memcmp(&a->filters, &b->filters, sizeof(a->filters));
-}
-
-static int rules_widen(const struct instance *instance, const struct fit *before,
-		       const struct fit *wanted)
-{
-	return wanted->rules_room > before->rules_room ? rules_grow(instance, wanted->rules_room)
-						       : 0;
 }
 
 static bool has_filters(const struct rl_filters *filters, const struct rl_filters *wanted)
@@ -129,8 +111,8 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 	ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
 	if (!ret)
 		ret = filters_write(instance, &wanted->filters);
-	if (!ret)
-		ret = rules_widen(instance, before, wanted);
+	if (!ret && wanted->rules_room > before->rules_room)
+		ret = rules_grow(instance, wanted->rules_room);
 	if (ret)
 		return report_change_error(instance, ret);
 	next.info = *info;
@@ -180,8 +162,8 @@ static int widen_unattached(const struct instance *instance, struct rl_instance 
 {
 	int ret = filters_write(instance, &wanted->filters);
 
-	if (!ret)
-		ret = rules_widen(instance, there, wanted);
+	if (!ret && wanted->rules_room > there->rules_room)
+		ret = rules_grow(instance, wanted->rules_room);
 	if (!ret)
 		ret = uses_note(instance, info, wanted->uses);
 	if (ret)
@@ -213,22 +195,11 @@ bool program_may_change(void)
 	return may;
 }
 
-/* Without the cache of prefixes their packets only take longer. */
-static bool can_do_without(const struct rl_instance *info, const struct fit *there,
-			   const struct fit *wanted)
-{
-	struct fit least = *wanted;
-
-	if (!(there->uses & RL_USE_PREFIXES))
-		least.uses &= ~RL_USE_PREFIXES;
-	return !(info->program_uses & RL_USE_UNSETTLED) && same_fit(there, &least);
-}
-
 int program_widen(const struct instance *instance, const struct compiled *next)
 {
 	uint64_t uses = next->header.uses;
 	uint32_t raised;
-	struct fit there, wanted;
+	struct fit there, wanted, least;
 	struct rl_instance info;
 	int ret = instance_info_now(instance, &info), lacking;
 
@@ -246,10 +217,19 @@ int program_widen(const struct instance *instance, const struct compiled *next)
 		return ret;
 	if (is_being_made(instance))
 		return widen_unattached(instance, &info, &there, &wanted);
-	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
+	/* Without the cache of prefixes their packets only take longer. */
+	least = wanted;
+	if (!(there.uses & RL_USE_PREFIXES))
+		least.uses &= ~RL_USE_PREFIXES;
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
 		ret = widen(instance, &info, uses, &there, &wanted, lacking);
-	else if (lacking && !can_do_without(&info, &there, &wanted))
-		ret = report_may_not(instance);
+	} else if (lacking && (info.program_uses & RL_USE_UNSETTLED || !same_fit(&there, &least))) {
+		fail("%s: for this policy the running program is replaced, as it has only the code "
+		     "that the policy in force needs: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and "
+		     "CAP_PERFMON: run it as root (sudo)",
+		     instance->device);
+		ret = -EPERM;
+	}
 	privileges_lower(raised);
 	return ret;
 }
@@ -290,52 +270,41 @@ int program_widen_check(const struct instance *instance, const struct compiled *
 
 /* ---- when it is in force */
 
-/* A program with more code than the policy needs is no error. */
-static void program_narrow(const struct instance *instance, struct rl_instance *info, uint64_t uses,
-			   const struct fit *there, const struct fit *wanted)
-{
-	uint32_t raised;
-	int ret = 0;
-
-	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
-		if (info->program_uses != wanted->uses || !same_fit(there, wanted))
-			ret = program_change(instance, info, there, wanted);
-		if (!ret && info->companion && !instance_asks(info, uses))
-			companion_detach(instance, info);
-	}
-	privileges_lower(raised);
-	if (ret)
-		note("%s: the policy is in force, but its program keeps code that it does not "
-		     "need: the next change of the policy tries to replace it again",
-		     instance->device);
-}
-
-/* The code that its programs have, as far as it is known: the companion may have stayed where the
- * program could not be replaced. */
-static uint64_t has_code(const struct instance *instance)
-{
-	struct rl_instance info;
-
-	if (instance_info_now(instance, &info))
-		return RL_USE_PROGRAM;
-	return info.program_uses | (info.companion ? RL_USE_ASKED | RL_USE_PROOF : 0);
-}
-
 void policy_settle(const struct instance *instance, const struct compiled *policy)
 {
 	uint64_t uses = policy->header.uses;
 	struct fit there = {0}, wanted = {.uses = uses & RL_USE_PROGRAM}; /* rules do not shrink */
 	struct rl_instance info;
+	uint32_t raised;
+	int ret = 0;
 
 	filters_add(&wanted.filters, policy);
 	if (has_pins(instance) && !is_being_made(instance) && !instance_info_now(instance, &info) &&
 	    !filters_read(instance, &there.filters)) {
+		bool change, companion = info.companion && !instance_asks(&info, uses);
+
 		there.uses = info.program_uses & RL_USE_PROGRAM;
-		if (info.program_uses != wanted.uses || !same_fit(&there, &wanted) ||
-		    (info.companion && !instance_asks(&info, uses)))
-			program_narrow(instance, &info, uses, &there, &wanted);
+		change = info.program_uses != wanted.uses || !same_fit(&there, &wanted);
+		if (change || companion) {
+			bool may = privileges_raise(PRIVILEGES_PROGRAM, &raised);
+
+			if (may && change)
+				ret = program_change(instance, &info, &there, &wanted);
+			if (may && !ret && companion)
+				companion_detach(instance, &info);
+			privileges_lower(raised);
+		}
 	}
-	uses |= has_code(instance);
+	if (ret) /* a program with more code than the policy needs is no error */
+		note("%s: the policy is in force, but its program keeps code that it does not "
+		     "need: the next change of the policy tries to replace it again",
+		     instance->device);
+	/* The code that its programs have, as far as it is known: the companion may have stayed
+	 * where the program could not be replaced. */
+	if (instance_info_now(instance, &info))
+		uses |= RL_USE_PROGRAM;
+	else
+		uses |= info.program_uses | (info.companion ? RL_USE_ASKED | RL_USE_PROOF : 0);
 	if (sets_settle(instance, policy->groups, uses & RL_USE_ANY_SETS))
 		note("%s: the policy is in force, but its sets could not be tidied up: the next "
 		     "change of the policy tries it again",

@@ -26,7 +26,7 @@
 #define FQ_HORIZON_US 3600000000u /* how far in the future a departure time may be */
 
 /* Classless qdiscs whose options the kernel reports in the form in which it accepts them. */
-static const char *const restorable[] = {"pfifo", "bfifo", "pfifo_fast", "fq_codel", "noqueue"};
+static const char *const simple[] = {"pfifo", "bfifo", "pfifo_fast", "fq_codel", "noqueue"};
 
 /* ---- reading */
 
@@ -99,7 +99,7 @@ int qdiscs_read(int ifindex, struct qdiscs *out)
 	return ret;
 }
 
-bool qdiscs_have_fq(const struct qdiscs *qdiscs)
+static bool qdiscs_have_fq(const struct qdiscs *qdiscs)
 {
 	if (!strcmp(qdiscs->root_kind, "fq"))
 		return true;
@@ -134,19 +134,10 @@ static int fq_make(int ifindex)
 	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 }
 
-static bool is_restorable(const struct qdiscs *qdiscs)
-{
-	if (!TC_H_MAJ(qdiscs->root_handle))
-		return true;
-	for (size_t i = 0; i < sizeof(restorable) / sizeof(restorable[0]); i++)
-		if (!strcmp(qdiscs->root_kind, restorable[i]))
-			return qdiscs->root_fits && !qdiscs->children;
-	return false;
-}
-
 int fq_prepare(const char *device, struct rl_instance *info)
 {
 	struct qdiscs there;
+	bool restorable;
 	int ret = qdiscs_read(info->ifindex, &there);
 
 	if (ret) {
@@ -157,7 +148,11 @@ int fq_prepare(const char *device, struct rl_instance *info)
 		note("%s: already has the qdisc fq: --fq changes nothing", device);
 		return 0;
 	}
-	if (!is_restorable(&there)) {
+	restorable = !TC_H_MAJ(there.root_handle);
+	for (size_t i = 0; i < sizeof(simple) / sizeof(simple[0]); i++)
+		restorable |=
+			!strcmp(there.root_kind, simple[i]) && there.root_fits && !there.children;
+	if (!restorable) {
 		fail("%s: has the qdisc %s, which detach could not restore after --fq: put fq into "
 		     "it, or run `tc qdisc del dev %s root` first",
 		     device, there.root_kind, device);
@@ -183,11 +178,16 @@ int fq_put(const char *device, const struct rl_instance *info)
 	return ret;
 }
 
-/* Deleting our qdisc restores the kernel's default. */
-static int root_restore(const struct rl_instance *info)
+/* Deleting our qdisc restores the kernel's default. A failure is only noted: the kernel would
+ * refuse a retry as well. */
+static int fq_take_away(const char *device, const struct rl_instance *info)
 {
 	union netlink_request request;
+	struct qdiscs there;
+	int ret = qdiscs_read(info->ifindex, &there);
 
+	if (ret || there.root_handle != FQ_HANDLE || strcmp(there.root_kind, "fq"))
+		return ret;
 	if (TC_H_MAJ(info->root_handle)) {
 		root_start(&request, info->ifindex, info->root_kind, info->root_handle);
 		if (info->root_size)
@@ -196,18 +196,7 @@ static int root_restore(const struct rl_instance *info)
 	} else {
 		qdisc_start(&request, RTM_DELQDISC, 0, info->ifindex)->tcm_parent = TC_H_ROOT;
 	}
-	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
-}
-
-/* A failure is only noted: the kernel would refuse a retry as well. */
-static int fq_take_away(const char *device, const struct rl_instance *info)
-{
-	struct qdiscs there;
-	int ret = qdiscs_read(info->ifindex, &there);
-
-	if (ret || there.root_handle != FQ_HANDLE || strcmp(there.root_kind, "fq"))
-		return ret;
-	ret = root_restore(info);
+	ret = netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 	if (ret)
 		note("%s: restoring its qdisc %s failed: %s", device, info->root_kind,
 		     strerror(-ret));
@@ -228,6 +217,29 @@ void fq_missing_note(const struct instance *instance, const struct policy *polic
 	note("%s: without the qdisc fq a leaky-bucket only drops and delays nothing: attach with "
 	     "--fq, or run `tc qdisc replace dev %s root fq`",
 	     device, device);
+}
+
+/* ---- the filters of a tc hook */
+
+int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
+{
+	union netlink_request request;
+	struct tcmsg *tc = netlink_start(&request, RTM_GETTFILTER, NLM_F_DUMP, sizeof(*tc));
+	int ret, tries = NETLINK_TRIES;
+
+	tc->tcm_ifindex = ifindex;
+	tc->tcm_parent =
+		TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
+	do
+		ret = netlink_ask(NETLINK_ROUTE, &request, each, arg);
+	while (ret == -EINTR && --tries);
+	return ret;
+}
+
+static int filter_note(const struct nlmsghdr *message, void *arg)
+{
+	*(bool *)arg |= message->nlmsg_type == RTM_NEWTFILTER;
+	return MNL_CB_OK;
 }
 
 /* ---- clsact, shared by all instances in mode tc of a device */
@@ -286,6 +298,7 @@ static int clsact_take_away(const char *root, const char *device, const struct r
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
 		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	bool others = false;
 	int ret = -ENOENT;
 
 	/* Makes another instance of the device responsible. */
@@ -294,14 +307,13 @@ static int clsact_take_away(const char *root, const char *device, const struct r
 			ret = clsact_give(root, device, hook, info);
 	if (ret != -ENOENT)
 		return ret;
-	ret = tc_filters_on(info->ifindex, RL_HOOK_INGRESS);
-	if (!ret)
-		ret = tc_filters_on(info->ifindex, RL_HOOK_EGRESS);
-	if (!ret)
+	ret = tc_filters_read(info->ifindex, RL_HOOK_INGRESS, filter_note, &others);
+	if (!ret && !others)
+		ret = tc_filters_read(info->ifindex, RL_HOOK_EGRESS, filter_note, &others);
+	if (!ret && !others)
 		ret = bpf_tc_hook_destroy(&clsact);
-	if (ret > 0 || ret == -EINVAL || ret == -ENOENT || ret == -ENODEV)
-		return 0; /* others use it, or it no longer exists */
-	return ret;
+	/* Others use it, or it no longer exists. */
+	return ret == -EINVAL || ret == -ENOENT || ret == -ENODEV ? 0 : ret;
 }
 
 int clsact_undo(const char *root, const char *device, struct rl_instance *info, int info_fd)
@@ -326,35 +338,4 @@ int qdiscs_restore(const char *root, const char *device, const struct rl_instanc
 	if (!ret && info->made_clsact)
 		ret = clsact_take_away(root, device, info);
 	return ret;
-}
-
-/* ---- the filters of a tc hook */
-
-int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
-{
-	union netlink_request request;
-	struct tcmsg *tc = netlink_start(&request, RTM_GETTFILTER, NLM_F_DUMP, sizeof(*tc));
-	int ret, tries = NETLINK_TRIES;
-
-	tc->tcm_ifindex = ifindex;
-	tc->tcm_parent =
-		TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
-	do
-		ret = netlink_ask(NETLINK_ROUTE, &request, each, arg);
-	while (ret == -EINTR && --tries);
-	return ret;
-}
-
-static int filter_note(const struct nlmsghdr *message, void *arg)
-{
-	*(bool *)arg |= message->nlmsg_type == RTM_NEWTFILTER;
-	return MNL_CB_OK;
-}
-
-int tc_filters_on(int ifindex, enum rl_hook hook)
-{
-	bool any = false;
-	int ret = tc_filters_read(ifindex, hook, filter_note, &any);
-
-	return ret ? ret : any;
 }

@@ -23,7 +23,6 @@ struct qdiscs {
 
 /* Silent. */
 int qdiscs_read(int ifindex, struct qdiscs *out);
-bool qdiscs_have_fq(const struct qdiscs *qdiscs);
 
 /* Saves the root qdisc in *info, for --fq. Reports. */
 int fq_prepare(const char *device, struct rl_instance *info);
@@ -46,6 +45,3 @@ int qdiscs_restore(const char *root, const char *device, const struct rl_instanc
 /* Calls `each` for every filter. Restarts if the filters change meanwhile, so calling it twice for
  * one filter must be harmless. */
 int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg);
-
-/* 1 if there are filters, ours or others, else 0. Silent. */
-int tc_filters_on(int ifindex, enum rl_hook hook);

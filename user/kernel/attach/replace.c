@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/message.h"

@@ -10,7 +10,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -74,28 +73,17 @@ static int search_fits(const struct filter_search *search)
 	return program_id_uses(program, search->wanted, &search->out->id);
 }
 
-/* libbpf names a filter after its program, followed by the program's id. */
-static bool is_named_like_ours(const struct nlattr *options)
-{
-	static const char ours[] = "rlctl_tc:";
-	const struct nlattr *name = netlink_attribute_in(options, TCA_BPF_NAME, sizeof(ours));
-
-	return name && !strncmp(mnl_attr_get_str(name), ours, sizeof(ours) - 1);
-}
-
-static const struct nlattr *filter_attribute(const struct nlmsghdr *message, uint16_t type)
-{
-	return netlink_attribute(message, sizeof(struct tcmsg), type, 0);
-}
-
 /* Stops at our filter. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
-	const struct nlattr *kind = filter_attribute(message, TCA_KIND);
-	const struct nlattr *options = filter_attribute(message, TCA_OPTIONS);
+	static const char ours[] = "rlctl_tc:"; /* libbpf: the program, followed by its id */
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
+	const struct nlattr *kind = netlink_attribute(message, sizeof(*tc), TCA_KIND, 0);
+	const struct nlattr *options = netlink_attribute(message, sizeof(*tc), TCA_OPTIONS, 0);
 	const struct nlattr *id =
 		options ? netlink_attribute_in(options, TCA_BPF_ID, sizeof(uint32_t)) : NULL;
-	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
+	const struct nlattr *name =
+		options ? netlink_attribute_in(options, TCA_BPF_NAME, sizeof(ours)) : NULL;
 	struct filter_search *search = arg;
 
 	if (message->nlmsg_type != RTM_NEWTFILTER || !id || !kind ||
@@ -104,7 +92,10 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
 	search->out->handle = tc->tcm_handle;
 	search->out->id = mnl_attr_get_u32(id);
-	search->ret = search->by_name ? is_named_like_ours(options) : search_fits(search);
+	if (search->by_name)
+		search->ret = name && !strncmp(mnl_attr_get_str(name), ours, sizeof(ours) - 1);
+	else
+		search->ret = search_fits(search);
 	return search->ret ? MNL_CB_STOP : MNL_CB_OK;
 }
 
@@ -177,19 +168,6 @@ static enum bpf_tc_attach_point point_of(enum rl_hook hook)
 	return hook == RL_HOOK_EGRESS ? BPF_TC_EGRESS : BPF_TC_INGRESS;
 }
 
-/* The kernel's reply holds the program's id, so nothing can fail before the id is known. */
-static int filter_add(const struct tc_place *place, int program_fd, uint32_t *program)
-{
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
-		    .attach_point = point_of(place->hook));
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .priority = priority_choose(place));
-	int ret = bpf_tc_attach(&hook, &opts);
-
-	if (!ret)
-		*program = opts.prog_id;
-	return ret;
-}
-
 /* tcx programs run before clsact filters and may not pass packets on. */
 static void tcx_order_note(const struct tc_place *place)
 {
@@ -205,20 +183,24 @@ static void tcx_order_note(const struct tc_place *place)
 int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
 		  int info_fd, int program_fd, uint32_t *program)
 {
-	int ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook, program_fd,
-				     program);
-	int lock;
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
+		    .attach_point = point_of(place->hook));
+	int lock, ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook,
+					   program_fd, program);
 
 	if (ret != -EOPNOTSUPP)
 		return ret;
 	lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
 	ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .priority = priority_choose(place));
 	if (!ret)
-		ret = filter_add(place, program_fd, program);
+		ret = bpf_tc_attach(&hook, &opts);
 	pins_unlock(lock);
-	if (!ret)
-		tcx_order_note(place);
-	return ret;
+	if (ret)
+		return ret;
+	*program = opts.prog_id; /* which the kernel's reply holds, so that nothing can fail */
+	tcx_order_note(place);
+	return 0;
 }
 
 static struct tc_place place_of(const char *path, const char *device,
@@ -279,17 +261,6 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 
 /* ---- replace */
 
-/* Replaces the program of the filter, which keeps its handle and priority. */
-static int filter_replace(int ifindex, enum rl_hook hook, const struct device_program *old,
-			  int program_fd)
-{
-	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .handle = old->handle,
-		    .priority = old->priority, .flags = BPF_TC_F_REPLACE);
-
-	return bpf_tc_attach(&where, &opts);
-}
-
 /* Uses tcx even if the old program is a filter, which is detached afterwards. */
 int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program_fd)
 {
@@ -304,7 +275,11 @@ int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program
 		return filter_detach(ifindex, place->hook, wanted);
 	if (ret != -EOPNOTSUPP || old.link)
 		return ret;
-	ret = filter_replace(ifindex, place->hook, &old, program_fd);
+	/* The filter keeps its handle and priority. */
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(place->hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .handle = old.handle,
+		    .priority = old.priority, .flags = BPF_TC_F_REPLACE);
+	ret = bpf_tc_attach(&where, &opts);
 	if (!ret)
 		tcx_order_note(place);
 	return ret;

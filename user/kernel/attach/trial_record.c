@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
 
 #include "base/clock.h"
 #include "base/message.h"

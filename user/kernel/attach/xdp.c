@@ -230,13 +230,6 @@ static int report_not_alone(const char *device)
 	return -EBUSY;
 }
 
-/* Could tc's program be attached instead? */
-static bool may_fall_back(int error)
-{
-	return error != -EBUSY && error != -EEXIST && error != -EPERM && error != -EACCES &&
-	       error != -ENODEV;
-}
-
 /* Another program is there: perhaps one of ours, which came along with the device. */
 static int report_taken(const char *path, const char *device, int ifindex, int error)
 {
@@ -281,7 +274,8 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "
 		     "limit in packets may pass 64 times as many: --mode auto counts each packet",
 		     device);
-	if (ret && mode == ATTACH_AUTO && may_fall_back(ret)) {
+	if (ret && mode == ATTACH_AUTO && ret != -EBUSY && ret != -EEXIST && ret != -EPERM &&
+	    ret != -EACCES && ret != -ENODEV) {
 		note("%s: native XDP is not possible (%s): falling back to mode tc, whose program "
 		     "at ingress sees a packet only after the kernel has allocated it",
 		     device, native_error_text(ret));

@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/scope.h"
 
 /* Not sysconf(): some C libraries count only the CPUs that this process may run on. */
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
@@ -28,14 +29,10 @@ int cpus_possible(void)
 
 static int online_read(uint32_t *out)
 {
+	CLOSED int fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
 	char list[4096];
-	ssize_t size;
-	int fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
 
-	if (fd < 0)
-		return -errno;
-	size = read(fd, list, sizeof(list) - 1);
-	close(fd);
 	if (size < 0)
 		return -errno;
 	list[size] = '\0';
@@ -68,17 +65,14 @@ uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t v
 
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 {
-	int cpus = cpus_possible();
-	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
-	int ret = 0;
+	int cpus = cpus_possible(), ret;
+	FREED uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
 
 	if (!values)
 		return cpus < 0 ? cpus : -ENOMEM;
 	memset(out, 0, count * sizeof(*out));
-	if (bpf_map_lookup_elem(fd, &index, values))
-		ret = -errno;
+	ret = bpf_map_lookup_elem(fd, &index, values);
 	for (size_t i = 0; !ret && i < cpus * count; i++)
 		out[i % count] += values[i];
-	free(values);
 	return ret;
 }

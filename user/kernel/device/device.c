@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "kernel/device/netlink.h"
+#include "kernel/scope.h"
 
 #define FEATURES_MAX 1024u
 
@@ -31,80 +31,40 @@ static int ethtool(int fd, const char *device, void *data)
 	return ioctl(fd, SIOCETHTOOL, &request) ? -errno : 0;
 }
 
-static void driver_read(int fd, struct device_facts *out)
-{
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-
-	if (!ethtool(fd, out->name, &info))
-		snprintf(out->driver, sizeof(out->driver), "%.31s", info.driver);
-}
-
-static void queues_read(int fd, struct device_facts *out)
-{
-	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
-
-	if (ethtool(fd, out->name, &channels))
-		return;
-	out->queues.now = channels.combined_count + channels.rx_count;
-	out->queues.combined = channels.max_combined;
-	out->queues.most = channels.max_combined ? channels.max_combined : channels.max_rx;
-}
-
-static void ring_read(int fd, struct device_facts *out)
-{
-	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
-
-	if (ethtool(fd, out->name, &ring))
-		return;
-	out->ring.now = ring.rx_pending;
-	out->ring.most = ring.rx_max_pending;
-}
-
 /* ---- offloads: feature bits, named by the kernel */
 
-static uint32_t features_count(int fd, const char *device)
+static void offloads_read(int fd, struct device_facts *out)
 {
-	union {
-		struct ethtool_sset_info info;
-		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
-	} sset = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
-
-	if (ethtool(fd, device, &sset) || !sset.info.sset_mask)
-		return 0;
-	return sset.info.data[0] < FEATURES_MAX ? sset.info.data[0] : FEATURES_MAX;
-}
-
-static void offload_set(struct device_facts *out, const char *name, bool active)
-{
-	static const char *const names[OFFLOAD_COUNT] = {
+	static const char *const offloads[OFFLOAD_COUNT] = {
 #define OFFLOAD_NAME(name_, text) text,
 		DEVICE_OFFLOADS(OFFLOAD_NAME)
 #undef OFFLOAD_NAME
 	};
+	union {
+		struct ethtool_sset_info info;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} sset = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+	uint32_t count, blocks;
 
-	for (int i = 0; i < OFFLOAD_COUNT; i++)
-		if (!strncmp(name, names[i], ETH_GSTRING_LEN))
-			out->on[i] = active;
-}
-
-static void offloads_read(int fd, struct device_facts *out)
-{
-	uint32_t count = features_count(fd, out->name), blocks = (count + 31) / 32;
-	struct ethtool_gstrings *names = calloc(1, sizeof(*names) + count * ETH_GSTRING_LEN);
-	struct ethtool_gfeatures *bits =
+	if (ethtool(fd, out->name, &sset) || !sset.info.sset_mask || !sset.info.data[0])
+		return;
+	count = sset.info.data[0] < FEATURES_MAX ? sset.info.data[0] : FEATURES_MAX;
+	blocks = (count + 31) / 32;
+	FREED struct ethtool_gstrings *names = calloc(1, sizeof(*names) + count * ETH_GSTRING_LEN);
+	FREED struct ethtool_gfeatures *bits =
 		calloc(1, sizeof(*bits) + blocks * sizeof(bits->features[0]));
-
-	if (names && bits && count) {
-		*names = (struct ethtool_gstrings){
-			.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count};
-		*bits = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
-		if (!ethtool(fd, out->name, names) && !ethtool(fd, out->name, bits))
-			for (uint32_t i = 0; i < count; i++)
-				offload_set(out, (const char *)names->data + i * ETH_GSTRING_LEN,
-					    bits->features[i / 32].active & 1u << i % 32);
-	}
-	free(names);
-	free(bits);
+	if (!names || !bits)
+		return;
+	*names = (struct ethtool_gstrings){
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count};
+	*bits = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
+	if (ethtool(fd, out->name, names) || ethtool(fd, out->name, bits))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		for (int k = 0; k < OFFLOAD_COUNT; k++)
+			if (!strncmp((const char *)names->data + i * ETH_GSTRING_LEN, offloads[k],
+				     ETH_GSTRING_LEN))
+				out->on[k] = bits->features[i / 32].active & 1u << i % 32;
 }
 
 /* ---- netlink
@@ -117,19 +77,12 @@ static void offloads_read(int fd, struct device_facts *out)
 #define NETDEV_DEV_IFINDEX      1 /* attributes */
 #define NETDEV_DEV_XDP_FEATURES 3
 
-/* links */
-
-static const struct nlattr *link_attribute(const struct nlmsghdr *message, uint16_t type,
-					   size_t size)
-{
-	return netlink_attribute(message, sizeof(struct ifinfomsg), type, size);
-}
-
 static void losses_read(const struct nlmsghdr *message, struct device_facts *facts)
 {
 	struct rtnl_link_stats64 stats = {0};
 	size_t size = offsetof(struct rtnl_link_stats64, tx_aborted_errors);
-	const struct nlattr *at = link_attribute(message, IFLA_STATS64, size);
+	const struct nlattr *at =
+		netlink_attribute(message, sizeof(struct ifinfomsg), IFLA_STATS64, size);
 
 	if (!at)
 		return;
@@ -162,9 +115,11 @@ static enum device_link link_type(uint16_t type)
 static int link_take(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
-	const struct nlattr *mtu = link_attribute(message, IFLA_MTU, sizeof(uint32_t));
-	const struct nlattr *queues = link_attribute(message, IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
-	const struct nlattr *address = link_attribute(message, IFLA_ADDRESS, ETH_ALEN);
+	const size_t after = sizeof(*link);
+	const struct nlattr *mtu = netlink_attribute(message, after, IFLA_MTU, sizeof(uint32_t));
+	const struct nlattr *queues =
+		netlink_attribute(message, after, IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
+	const struct nlattr *address = netlink_attribute(message, after, IFLA_ADDRESS, ETH_ALEN);
 	struct device_facts *facts = arg;
 
 	facts->up = link->ifi_flags & IFF_UP;
@@ -243,17 +198,27 @@ int device_link_facts(const char *name, struct device_facts *out)
 
 int device_facts_read(const char *name, struct device_facts *out)
 {
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	struct device_facts facts;
-	int ret = device_link_facts(name, &facts), fd;
+	int ret = device_link_facts(name, &facts);
 
-	fd = ret ? -1 : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (ret)
+		return ret;
+	CLOSED int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return ret ? ret : -errno;
-	driver_read(fd, &facts);
-	queues_read(fd, &facts);
-	ring_read(fd, &facts);
+		return -errno;
+	if (!ethtool(fd, name, &info))
+		snprintf(facts.driver, sizeof(facts.driver), "%.31s", info.driver);
+	if (!ethtool(fd, name, &channels)) {
+		facts.queues.now = channels.combined_count + channels.rx_count;
+		facts.queues.combined = channels.max_combined;
+		facts.queues.most = channels.max_combined ?: channels.max_rx;
+	}
+	if (!ethtool(fd, name, &ring))
+		facts.ring = (struct device_ring){ring.rx_pending, ring.rx_max_pending};
 	offloads_read(fd, &facts);
-	close(fd);
 	facts.xdp_known = !device_xdp_read(facts.ifindex, &facts.xdp_features);
 	*out = facts;
 	return 0;

@@ -132,36 +132,22 @@ struct carrier_search {
 
 /* ---- addresses */
 
-static bool address_is(const struct nlattr *at, uint8_t family, const uint8_t addr[16])
-{
-	bool ipv4 = prefix_is_ipv4(addr, 128);
-
-	if (!at || ipv4 != (family == AF_INET))
-		return false;
-	return !memcmp(mnl_attr_get_payload(at), ipv4 ? addr + 12 : addr, ipv4 ? 4 : 16);
-}
-
 static int address_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifaddrmsg *msg = mnl_nlmsg_get_payload(message);
 	const struct nlattr *at = netlink_attribute(message, sizeof(*msg), IFA_LOCAL, 4);
 	struct carrier_search *search = arg;
+	bool ipv4 = prefix_is_ipv4(search->addr, 128);
 
 	if (!device_stack_has(&search->stack, (int)msg->ifa_index))
 		return MNL_CB_OK;
 	if (!at)
 		at = netlink_attribute(message, sizeof(*msg), IFA_ADDRESS, 4);
 	search->has_any |= msg->ifa_scope < RT_SCOPE_LINK;
-	search->has_addr |= address_is(at, msg->ifa_family, search->addr);
+	search->has_addr |= at && ipv4 == (msg->ifa_family == AF_INET) &&
+			    !memcmp(mnl_attr_get_payload(at),
+				    ipv4 ? search->addr + 12 : search->addr, ipv4 ? 4 : 16);
 	return MNL_CB_OK;
-}
-
-static int addresses_read(struct carrier_search *search)
-{
-	union netlink_request request;
-
-	netlink_start(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
-	return netlink_ask(NETLINK_ROUTE, &request, address_read, search);
 }
 
 /* ---- the route back */
@@ -208,28 +194,36 @@ void route_back_find(const struct flow *flow, struct route_back *out)
 		*out = (struct route_back){0};
 }
 
+/* False if it cannot be found out. */
+static bool carriers_find(int ifindex, const struct flow *flow, struct carrier_search *search,
+			  struct route_back *back)
+{
+	union netlink_request request;
+
+	*search = (struct carrier_search){.addr = flow->dst};
+	if (!flow->dst_known || device_stack_read(ifindex, &search->stack))
+		return false;
+	netlink_start(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
+	if (netlink_ask(NETLINK_ROUTE, &request, address_read, search))
+		return false;
+	route_back_find(flow, back);
+	return true;
+}
+
 bool device_carries(int ifindex, const struct flow *flow)
 {
-	struct carrier_search search = {.addr = flow->dst};
+	struct carrier_search search;
 	struct route_back back;
 
-	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||
-	    addresses_read(&search))
-		return true;
-	if (search.has_addr || !search.has_any)
-		return true;
-	route_back_find(flow, &back);
-	return !back.ifindex || device_stack_has(&search.stack, back.ifindex);
+	return !carriers_find(ifindex, flow, &search, &back) || search.has_addr ||
+	       !search.has_any || !back.ifindex || device_stack_has(&search.stack, back.ifindex);
 }
 
 bool device_holds(int ifindex, const struct flow *flow)
 {
-	struct carrier_search search = {.addr = flow->dst};
+	struct carrier_search search;
 	struct route_back back;
 
-	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||
-	    addresses_read(&search))
-		return false;
-	route_back_find(flow, &back);
-	return search.has_addr || device_stack_has(&search.stack, back.ifindex);
+	return carriers_find(ifindex, flow, &search, &back) &&
+	       (search.has_addr || device_stack_has(&search.stack, back.ifindex));
 }

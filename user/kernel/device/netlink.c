@@ -120,17 +120,14 @@ int netlink_family_find(const char *name, uint16_t *out)
 int links_watch_open(void)
 {
 	struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	int ret, fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (const struct sockaddr *)&to, sizeof(to))) {
-		int error = errno;
-
+	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	ret = -errno;
+	if (fd >= 0)
 		close(fd);
-		return -error;
-	}
-	return fd;
+	return ret;
 }
 
 void links_watch_drain(int fd)

@@ -3,7 +3,6 @@
 
 #include "kernel/device/netns.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -12,9 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/message.h"
+#include "kernel/scope.h"
 
 #define NAMES "/run/netns"
 
@@ -31,20 +30,17 @@ static const char *advice(const char *name, int error)
 int netns_enter(const char *name)
 {
 	char path[256];
-	int fd, ret = 0;
+	int ret;
 
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
 		fail("-n %s: invalid name of a network namespace", name);
 		return -EINVAL;
 	}
 	snprintf(path, sizeof(path), NAMES "/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
-		ret = -errno;
+	CLOSED int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 || setns(fd, CLONE_NEWNET) ? -errno : 0;
+	if (ret)
 		fail("-n %s: %s%s", name, strerror(-ret), advice(name, ret));
-	}
-	if (fd >= 0)
-		close(fd);
 	return ret;
 }
 
@@ -53,47 +49,31 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* -1: unknown, as in services that do not see process 1. A file of a namespace has a
- * number of its own, and unlike /proc/1/ns/net can be looked at without capabilities. */
-static int is_first(void)
-{
-	struct stat first, own;
-
-	if (stat("/proc/1/net/dev", &first) || stat("/proc/self/net/dev", &own))
-		return -1;
-	return is_same(&first, &own);
-}
-
 int netns_name(char out[NAME_MAX + 1])
 {
-	int first = is_first();
-	struct stat own, named;
-	bool found = false;
+	struct stat first, own, named;
 	struct dirent *entry;
-	DIR *dir;
+	/* Unknown, as in services that do not see process 1. A file of a namespace has a number of
+	 * its own, and unlike /proc/1/ns/net can be looked at without capabilities. */
+	bool unknown = stat("/proc/1/net/dev", &first) || stat("/proc/self/net/dev", &own);
 
 	out[0] = '\0';
-	if (first == 1 || stat("/proc/self/ns/net", &own))
+	if ((!unknown && is_same(&first, &own)) || stat("/proc/self/ns/net", &own))
 		return 0;
-	dir = opendir(NAMES);
-	while (dir && !found && (entry = readdir(dir))) {
-		found = !fstatat(dirfd(dir), entry->d_name, &named, 0) && is_same(&own, &named);
-		if (found)
-			snprintf(out, NAME_MAX + 1, "%s", entry->d_name);
+	CLOSED_DIR DIR *dir = opendir(NAMES);
+	while (dir && (entry = readdir(dir))) {
+		if (fstatat(dirfd(dir), entry->d_name, &named, 0) || !is_same(&own, &named))
+			continue;
+		snprintf(out, NAME_MAX + 1, "%s", entry->d_name);
+		return 0;
 	}
-	if (dir)
-		closedir(dir);
-	return found || first < 0 ? 0 : -ENOENT;
+	return unknown ? 0 : -ENOENT;
 }
 
 int netns_cookie_read(__u64 *out)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+	CLOSED int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t size = sizeof(*out);
 
-	if (fd < 0)
-		return -errno;
-	ret = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) ? -errno : 0;
-	close(fd);
-	return ret;
+	return fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) ? -errno : 0;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <net/if.h>
-#include <stdint.h>
 
 #include "policy/packets/decide.h"
 
@@ -19,11 +18,3 @@ struct tunnel {
 /* The tunnels that may carry the flow to this machine, at most TUNNELS_MAX. Peers of WireGuard are
  * read with CAP_NET_ADMIN, which is raised for it if it is at hand. Silent. */
 size_t tunnels_find(const struct flow *flow, struct tunnel out[TUNNELS_MAX]);
-
-/* ---- wireguard.c: where the packets of a peer of WireGuard come from */
-
-/* The outer packets of the peer that the address within the tunnel belongs to, by the kernel, or
- * for a device of type tun by the socket of the program that serves it (wireguard-go, boringtun).
- * False if there is no such peer, or it cannot be found out. Raises CAP_NET_ADMIN. Silent. */
-bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[16],
-			 struct flow *outer);

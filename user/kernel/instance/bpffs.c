@@ -100,23 +100,7 @@ static bool is_of_netns_exec(const struct mount_row *row, void *arg)
 	return inode_of(path) == *netns;
 }
 
-static bool in_netns_exec(void)
-{
-	ino_t netns = inode_of("/proc/self/ns/net");
-
-	return netns && mounts_have("/proc/self/mountinfo", is_of_netns_exec, &netns);
-}
-
 /* ---- does a mount outlast this command? */
-
-static bool process_1_lasts(void)
-{
-	CLOSED_FILE FILE *comm = fopen("/proc/1/comm", "re");
-	char name[32] = "";
-
-	return inode_of("/proc/self/ns/pid") == PID_NS_INITIAL ||
-	       (comm && fgets(name, sizeof(name), comm) && !strcmp(name, "systemd\n"));
-}
 
 /* The mount that a new mount would cover. */
 struct base {
@@ -145,13 +129,17 @@ static bool reaches(const struct mount_row *row, void *arg)
 
 static bool mount_lasts(const char *bpffs)
 {
+	CLOSED_FILE FILE *comm = fopen("/proc/1/comm", "re");
+	char name[32] = "";
 	struct statx folder;
 	struct base base = {0};
 
 	if (inode_of("/proc/self/ns/mnt") == MNT_NS_INITIAL)
 		return true;
-	if (!process_1_lasts() || statx(AT_FDCWD, bpffs, 0, STATX_MNT_ID, &folder) ||
-	    !(folder.stx_mask & STATX_MNT_ID))
+	if (inode_of("/proc/self/ns/pid") != PID_NS_INITIAL &&
+	    (!comm || !fgets(name, sizeof(name), comm) || strcmp(name, "systemd\n") != 0))
+		return false;
+	if (statx(AT_FDCWD, bpffs, 0, STATX_MNT_ID, &folder) || !(folder.stx_mask & STATX_MNT_ID))
 		return false;
 	base.id = (int)folder.stx_mnt_id;
 	mounts_have("/proc/self/mountinfo", is_base, &base);
@@ -169,9 +157,11 @@ bool bpffs_mounted(const char *bpffs)
 
 enum bpffs_state bpffs_state_read(const char *bpffs)
 {
+	ino_t netns = inode_of("/proc/self/ns/net");
+
 	if (bpffs_mounted(bpffs))
 		return BPFFS_MOUNTED;
-	if (in_netns_exec())
+	if (netns && mounts_have("/proc/self/mountinfo", is_of_netns_exec, &netns))
 		return BPFFS_HIDDEN;
 	if (access(bpffs, F_OK))
 		return BPFFS_NO_FOLDER;
@@ -191,14 +181,6 @@ static const char *mount_error_hint(int error)
 	}
 }
 
-static int report_no_bpffs(const char *bpffs)
-{
-	fail("%s is not a bpffs (`mount -t bpf bpf DIR` mounts one): name one with --bpffs, or "
-	     "leave it out",
-	     bpffs);
-	return -ENODEV;
-}
-
 /* A mount would hide what is in the folder. */
 static bool folder_is_empty(const char *path)
 {
@@ -215,8 +197,6 @@ static int bpffs_mount(const char *bpffs)
 {
 	int error;
 
-	if (!folder_is_empty(bpffs))
-		return report_no_bpffs(bpffs);
 	if (!mount("bpf", bpffs, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return 0;
 	error = errno;
@@ -250,7 +230,12 @@ int bpffs_ensure(const char *bpffs, bool make)
 	case BPFFS_ABSENT:
 		break;
 	}
-	if (make)
+	if (make && folder_is_empty(bpffs))
 		return bpffs_mount(bpffs);
-	return strcmp(bpffs, BPFFS_DEFAULT) ? report_no_bpffs(bpffs) : 0; /* nothing attached */
+	if (!make && !strcmp(bpffs, BPFFS_DEFAULT))
+		return 0; /* nothing attached */
+	fail("%s is not a bpffs (`mount -t bpf bpf DIR` mounts one): name one with --bpffs, or "
+	     "leave it out",
+	     bpffs);
+	return -ENODEV;
 }

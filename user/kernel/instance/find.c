@@ -9,7 +9,6 @@
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -29,14 +28,6 @@
 #include "kernel/scope.h"
 #include "rlctl.skel.h"
 
-/* If others have replaced the dispatcher, or the ids were not recorded, any program may be ours: an
- * instance is reported missing only if it certainly is. */
-static bool may_be_ours(const struct owner_record *record, uint32_t on_device)
-{
-	return on_device && (on_device == record->on_device ||
-			     record->on_device != record->program || !record->program);
-}
-
 static int recorded_xdp_find(const char *device, const struct owner_record *record,
 			     struct device_program *out)
 {
@@ -46,7 +37,10 @@ static int recorded_xdp_find(const char *device, const struct owner_record *reco
 
 	if (ret)
 		return ret == -ENODEV ? -ENOENT : ret;
-	if (!may_be_ours(record, query.prog_id))
+	/* If others have replaced the dispatcher, or the ids were not recorded, any program may be
+	 * ours: an instance is reported missing only if it certainly is. */
+	if (!query.prog_id || (query.prog_id != record->on_device && record->program &&
+			       record->on_device == record->program))
 		return -ENOENT;
 	*out = (struct device_program){
 		.id = record->program ?: query.prog_id,
@@ -54,8 +48,9 @@ static int recorded_xdp_find(const char *device, const struct owner_record *reco
 	return 0;
 }
 
-int recorded_program_find(const char *path, const char *device, enum rl_hook hook,
-			  struct device_program *out)
+/* As device_program_find, using only netlink and the owner record; needs no CAP_SYS_ADMIN. */
+static int recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+				 struct device_program *out)
 {
 	struct owner_record record;
 	int ret = owner_record_read(path, &record);
@@ -193,17 +188,6 @@ int device_programs_read(int ifindex, struct device_programs *out)
 	return 0;
 }
 
-static void tcx_name(uint32_t id, struct device_xdp_program *out)
-{
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
-	CLOSED int fd = bpf_prog_get_fd_by_id(id);
-
-	*out = (struct device_xdp_program){.id = id};
-	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
-		snprintf(out->name, sizeof(out->name), "%s", info.name);
-}
-
 /* Searches all instances of the device: one at hook xdp may have its program at tc ingress. */
 static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hook,
 			 struct device_tcx *out)
@@ -248,9 +232,19 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 	if (ret)
 		return ret;
 	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
-	for (uint32_t i = 0; i < list.count; i++)
-		if (hook != RL_HOOK_EGRESS || !is_companion(bpffs, device, list.programs[i]))
-			tcx_name(list.programs[i], &out->list[out->count++]);
+	for (uint32_t i = 0; i < list.count; i++) {
+		struct device_xdp_program *at = &out->list[out->count];
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+
+		if (hook == RL_HOOK_EGRESS && is_companion(bpffs, device, list.programs[i]))
+			continue;
+		CLOSED int fd = bpf_prog_get_fd_by_id(list.programs[i]);
+		at->id = list.programs[i];
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+			snprintf(at->name, sizeof(at->name), "%s", info.name);
+		out->count++;
+	}
 	tc_ours_read(bpffs, device, hook, out);
 	while (out->ours && out->before < out->count && out->list[out->before].id != out->ours)
 		out->before++;

@@ -12,10 +12,6 @@
 #include "rlctl_abi.h"
 
 struct device_program;
-/* As device_program_find, using only netlink and the owner record; needs no CAP_SYS_ADMIN. */
-int recorded_program_find(const char *path, const char *device, enum rl_hook hook,
-			  struct device_program *out);
-
 /* The program at the hook, in any mode, that uses the map; -ENOENT if there is none, another error
  * if the device could not be queried. Silent. */
 int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,

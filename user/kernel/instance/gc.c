@@ -81,25 +81,18 @@ static bool is_of_gone_netns(const char *folder)
 	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(inode);
 }
 
-/* Removes the pins of stale dispatchers and waits until their programs are unloaded. */
-static void stale_programs_clear(const char *path)
-{
-	uint32_t policy;
-
-	if (!stale_dispatchers(path, true) || pins_policy_id(path, &policy))
-		return;
-	for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
-		usleep(UNLOAD_WAIT_US);
-}
-
 /* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
 static void instance_gc(const char *folder, const char *path)
 {
 	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
+	uint32_t policy;
 
 	if (lock < 0)
 		return;
-	stale_programs_clear(path);
+	/* Their programs are unloaded some time after the pins of stale dispatchers. */
+	if (stale_dispatchers(path, true) && !pins_policy_id(path, &policy))
+		for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
+			usleep(UNLOAD_WAIT_US);
 	if (is_unused(path))
 		pins_remove(path);
 	group_way_close(folder);
@@ -204,15 +197,6 @@ bool gone_devices_clear(const char *root)
 
 /* ---- for doctor */
 
-/* Another process has the lock: an incomplete instance may be completed. */
-static bool is_busy(const char *path)
-{
-	int lock = pins_lock_within(path, false, 0);
-
-	pins_unlock(lock);
-	return lock < 0;
-}
-
 /* For instances of this namespace: is the program not on the device? */
 static bool is_left_over(const char *path, const char *device, enum rl_hook hook)
 {
@@ -235,8 +219,12 @@ static void leftovers_in(const char *folder, bool here, pins_visit_fn *visit, vo
 	struct pinned at;
 
 	while (dir && pins_next(dir, folder, &at)) {
-		if (is_busy(at.path))
-			continue;
+		int lock = pins_lock_within(at.path, false, 0);
+
+		pins_unlock(lock);
+		if (lock < 0)
+			continue; /* another process has it: an incomplete instance may be completed
+				   */
 		if (here && is_left_over(at.path, at.device, at.hook))
 			visit(at.path, at.device, at.hook, arg);
 		else if (!here && is_unused(at.path) && is_of_gone_netns(folder))

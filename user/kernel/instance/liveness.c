@@ -50,7 +50,8 @@ bool netns_is_gone(uint32_t inode)
 	return skel && ask(skel->progs.netns_find, inode, 0) == RL_NETNS_NONE;
 }
 
-bool program_is_held(uint32_t program, uint32_t known)
+/* Does the program have references besides the `known` ones? True if unknown. */
+static bool program_is_held(uint32_t program, uint32_t known)
 {
 	CLOSED int fd = bpf_prog_get_fd_by_id(program);
 	const struct liveness_bpf *skel;

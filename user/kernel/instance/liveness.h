@@ -7,8 +7,6 @@
 
 /* Does no network namespace have that inode number? False if unknown. */
 bool netns_is_gone(uint32_t inode);
-/* Does the program have references besides the `known` ones? True if unknown. */
-bool program_is_held(uint32_t program, uint32_t known);
 
 /* Does another user own libxdp's directory in the bpffs that has this path, or may others write to
  * it? Nothing is attached or removed there then. */

@@ -193,36 +193,28 @@ static int report_name(const struct target *target, const char *part, size_t len
 	return report_open_error(device, hook, ret);
 }
 
-static bool part_matches_any(const struct places *places, const char *part, size_t len)
-{
-	for (size_t i = 0; i < places->count; i++)
-		if (selection_part_matches(part, len, places->items[i].device))
-			return true;
-	return false;
-}
-
 /* Reports the parts of the selection that match none of the places. */
 static int parts_check(const struct target *target, const struct places *places)
 {
 	const char *part = target->device;
 	int ret = 0;
 
-	for (;;) {
-		size_t len = selection_part(part);
+	for (size_t len;; part += len + 1) {
+		bool any = false;
 
-		if (part_matches_any(places, part, len)) {
-			;
-		} else if (!len) {
+		len = selection_part(part);
+		for (size_t i = 0; i < places->count; i++)
+			any |= selection_part_matches(part, len, places->items[i].device);
+		if (!any && !len) {
 			fail("'%s': empty name: leave the comma out", target->device);
 			ret = -ENOENT;
-		} else if (selection_is_pattern(part, len)) {
+		} else if (!any && selection_is_pattern(part, len)) {
 			ret = report_part(target->bpffs, part, len);
-		} else {
+		} else if (!any) {
 			ret = report_name(target, part, len);
 		}
 		if (!part[len])
 			return ret;
-		part += len + 1;
 	}
 }
 
@@ -300,6 +292,7 @@ int places_choose(const struct target *target, struct places *out)
 static int maps_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 			uint64_t maps, struct instance *out)
 {
+	struct owner_record record;
 	struct device_program program;
 	int lock = use == USE_WRITE ? pins_lock(path, false) : -1;
 	int ret = use == USE_WRITE && lock < 0
@@ -307,7 +300,7 @@ static int maps_open_at(const char *path, const char *device, enum rl_hook hook,
 			  : instance_open_maps(path, device, use != USE_READ, maps, out);
 
 	if (!ret) {
-		ret = owner_record_check(out->path);
+		ret = owner_record_read(out->path, &record);
 		if (!ret)
 			ret = instance_program_find(out, &program);
 		if (ret == -ENOENT) /* the program of the maps is not on the device */
@@ -332,17 +325,6 @@ int instance_open_at(const char *path, const char *device, enum rl_hook hook, en
 	return maps_open_at(path, device, hook, use, INSTANCE_MAPS_ALL, out);
 }
 
-/* Handles an instance that could not be opened, one of several. Returns the error if it makes the
- * listing incomplete, else `before`: a detached instance is skipped, and one of another version is
- * only reported. */
-static int open_failed(const char *device, enum rl_hook hook, int error, int before)
-{
-	if (error == -ENOENT || error == -ESTALE)
-		return before;
-	report_open_error(device, hook, error);
-	return error == -EPROTO ? before : error;
-}
-
 int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg)
 {
@@ -353,18 +335,22 @@ int instance_for_each(const struct target *target,
 	for (size_t i = 0; !ret && i < places.count; i++) {
 		const struct pinned *at = &places.items[i];
 		struct instance instance;
+		int error = instance_open_at(at->path, at->device, at->hook, USE_READ, &instance);
 
-		ret = instance_open_at(at->path, at->device, at->hook, USE_READ, &instance);
-		if (ret) {
-			int *kept = ret == -EACCES ? &refused : &unseen;
-
-			*kept = open_failed(at->device, at->hook, ret, *kept);
-			ret = 0; /* instances that can be opened come first */
+		if (!error) {
+			ret = visit(&instance, arg);
+			visited = true;
+			instance_close(&instance);
 			continue;
 		}
-		ret = visit(&instance, arg);
-		visited = true;
-		instance_close(&instance);
+		/* A detached instance is skipped, one of another version is only reported; another
+		 * error makes the listing incomplete, but those that can be opened come first. */
+		if (error != -ENOENT && error != -ESTALE)
+			report_open_error(at->device, at->hook, error);
+		if (error == -EACCES)
+			refused = error;
+		else if (error != -ENOENT && error != -ESTALE && error != -EPROTO)
+			unseen = error;
 	}
 	if (!ret && !unseen && !refused && places.many) {
 		if (!places_keep_attached(&places))

@@ -53,10 +53,3 @@ int owner_record_read(const char *path, struct owner_record *out)
 	ret = pins_policy_id(path, &policy);
 	return ret ? ret : -EPROTO;
 }
-
-int owner_record_check(const char *path)
-{
-	struct owner_record record;
-
-	return owner_record_read(path, &record);
-}

@@ -8,8 +8,6 @@
 #include "rlctl_abi.h"
 
 int owner_record_make(const char *path, const struct rl_instance *info);
-/* -EPROTO: an instance of another version, without a record. */
-int owner_record_check(const char *path);
 int owner_record_write(const char *path, const struct rl_instance *info, uint32_t program);
 
 /* The ids are 0 while attach is in progress, if it was killed before writing them, or if they could

@@ -104,19 +104,6 @@ void pins_parent(const char *path, int levels, char out[INSTANCE_PATH_MAX])
 
 /* ---- opening, without following symbolic links */
 
-/* Splits the path at its last "/rlctl/". */
-static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
-{
-	const char *found = NULL;
-
-	for (const char *at = path; (at = strstr(at, "/" PINS_FOLDER "/")); at++)
-		found = at;
-	if (!found)
-		return NULL;
-	snprintf(bpffs, INSTANCE_PATH_MAX, "%.*s", (int)(found - path), path);
-	return found + 1;
-}
-
 /* A symbolic link gives -ENOTDIR instead of a directory, -ELOOP instead of a pin. */
 static int open_one(int folder, const char *name, int flags)
 {
@@ -153,14 +140,19 @@ static int open_below(int folder, const char *path, int flags)
 	return at;
 }
 
+/* The bpffs of a path, whose last "/rlctl/" begins what is below. */
 static int bpffs_open(const char *path, const char **below)
 {
 	char bpffs[INSTANCE_PATH_MAX];
+	const char *found = NULL;
 	int fd;
 
-	*below = below_bpffs(path, bpffs);
-	if (!*below)
+	for (const char *at = path; (at = strstr(at, "/" PINS_FOLDER "/")); at++)
+		found = at;
+	if (!found)
 		return -EINVAL;
+	*below = found + 1;
+	snprintf(bpffs, sizeof(bpffs), "%.*s", (int)(found - path), path);
 	fd = open(*bpffs ? bpffs : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

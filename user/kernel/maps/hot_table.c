@@ -209,32 +209,23 @@ static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_
 }
 
 /* The kernel returns batches; the last one ends with -ENOENT. */
-static int sets_live_fetched(int fd, uint64_t now, uint64_t *live)
+int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out)
 {
 	static struct rl_hot_set sets[FETCH];
 	uint32_t keys[FETCH], cursor, *from = NULL;
-	int ret = 0;
+	uint64_t now = gcra_now(now_ns);
+	int ret = table->fd < 0 ? -ENOENT : 0;
 
-	while (!ret) {
+	*out = 0;
+	if (table->sets)
+		*out = sets_live(table->sets, table->instance->info.hot_sets, now);
+	while (!ret && !table->sets) {
 		uint32_t n = FETCH;
 
-		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, sets, &n, NULL);
+		ret = bpf_map_lookup_batch(table->fd, from, &cursor, keys, sets, &n, NULL);
 		if (!ret || ret == -ENOENT)
-			*live += sets_live(sets, n, now);
+			*out += sets_live(sets, n, now);
 		from = &cursor;
 	}
 	return ret == -ENOENT ? 0 : ret;
-}
-
-int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out)
-{
-	uint64_t now = gcra_now(now_ns);
-
-	*out = 0;
-	if (table->fd < 0)
-		return 0;
-	if (!table->sets)
-		return sets_live_fetched(table->fd, now, out);
-	*out = sets_live(table->sets, table->instance->info.hot_sets, now);
-	return 0;
 }

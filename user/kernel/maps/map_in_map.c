@@ -331,14 +331,6 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 	return ret;
 }
 
-static bool is_among(uint32_t id, const struct ids *ids)
-{
-	for (size_t i = 0; i < ids->count; i++)
-		if (ids->list[i] == id)
-			return true;
-	return false;
-}
-
 static void strays_unpin(const struct instance *instance, const struct ids *ids)
 {
 	CLOSED_DIR DIR *dir = NULL;
@@ -347,9 +339,14 @@ static void strays_unpin(const struct instance *instance, const struct ids *ids)
 
 	if (pins_dir_open(instance->path, &dir))
 		return;
-	while ((entry = readdir(dir)))
-		if (sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1 && !is_among(id, ids))
+	while ((entry = readdir(dir))) {
+		bool stray = sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1;
+
+		for (size_t i = 0; stray && i < ids->count; i++)
+			stray = ids->list[i] != id;
+		if (stray)
 			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
 }
 
 /* If a slot cannot be read, nothing is removed, so that its map keeps its pin. */

@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "kernel/device/device.h"
 #include "kernel/instance/group.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/scope.h"
+
 static const struct {
 	const char *name;
 	uint64_t uses;
@@ -74,23 +77,6 @@ int policy_map_put(const struct instance *instance, enum policy_map map, int fd)
 	return instance->policy_maps[map] < 0 ? instance->policy_maps[map] : 0;
 }
 
-int policy_map_exchange(const struct instance *instance, enum policy_map map, int fd)
-{
-	char path[INSTANCE_PATH_MAX + 32], next[INSTANCE_PATH_MAX + 32], name[32];
-	int ret;
-
-	snprintf(name, sizeof(name), "%s_next", maps[map].name);
-	snprintf(next, sizeof(next), "%s/%s", instance->path, name);
-	snprintf(path, sizeof(path), "%s/%s", instance->path, maps[map].name);
-	unlink(next); /* of a command that was killed */
-	ret = group_pin(instance->path, name, fd);
-	if (!ret && rename(next, path)) {
-		ret = -errno;
-		unlink(next);
-	}
-	return ret;
-}
-
 void policy_maps_close(const struct instance *instance)
 {
 	for (int map = 0; instance->policy_maps && map < POLICY_MAP_COUNT; map++)
@@ -146,13 +132,128 @@ static int rules_copy(int from, int to)
 	return ret;
 }
 
+/* In the place of the one that is there: whoever opens it finds the one or the other. */
 int rules_grow(const struct instance *instance, uint32_t room)
 {
+	static const char next[] = "rules_next";
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	CLOSED int before = policy_map_open(instance, POLICY_MAP_rules);
 	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rules", sizeof(uint32_t),
 				       sizeof(struct rl_rule), 2 * room, &opts);
-	int ret = before < 0 ? before : fd < 0 ? fd : rules_copy(before, fd);
+	CLOSED int folder = pins_folder_open(instance->path);
+	int ret = before < 0 ? before : fd < 0 ? fd : folder < 0 ? folder : rules_copy(before, fd);
 
-	return ret ? ret : policy_map_exchange(instance, POLICY_MAP_rules, fd);
+	pin_remove(instance->path, next); /* of a command that was killed */
+	if (!ret)
+		ret = group_pin(instance->path, next, fd);
+	if (ret)
+		return ret;
+	ret = renameat(folder, next, folder, "rules") ? -errno : 0;
+	if (ret)
+		pin_remove(instance->path, next);
+	return ret;
+}
+
+/* ---- tables that instances share
+ *
+ * Each instance has a pin of the table: so it lives exactly as long as one of them needs it,
+ * wherever a process is killed, and detaching one takes it from no other.
+ */
+
+/* Only the seed is written. */
+static int table_seed(const struct instance *instance, const struct shared_table *table, int fd)
+{
+	char *element = map_whole(fd, table->size, PROT_READ | PROT_WRITE);
+	size_t size = sizeof(instance->info.hot_seed);
+	int ret = 0;
+
+	if (!element)
+		return -errno;
+	/* Simulations and tests have no pins, and the same seed each time. */
+	if (!has_pins(instance))
+		memcpy(element + table->seed, instance->info.hot_seed, size);
+	else if (getrandom(element + table->seed, size, 0) != (ssize_t)size)
+		ret = -errno;
+	munmap(element, table->size);
+	return ret;
+}
+
+static int table_create(const struct instance *instance, const struct shared_table *table)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts,
+		    .map_flags = table->entries ? BPF_F_NO_PREALLOC : BPF_F_MMAPABLE);
+	int fd =
+		bpf_map_create(table->entries ? BPF_MAP_TYPE_HASH : BPF_MAP_TYPE_ARRAY, table->name,
+			       sizeof(uint32_t), table->size, table->entries ?: 1, &opts);
+	int ret = fd < 0 || table->entries ? 0 : table_seed(instance, table, fd);
+
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int shared_table_open_at(const char *path, const char *device, const struct shared_table *table)
+{
+	struct instance other;
+	int fd = -ENOENT;
+
+	if (instance_open_maps(path, device, true, INSTANCE_MAP_BIT(instance), &other))
+		return -ENOENT;
+	if (device_index(device) == (int)other.info.ifindex)
+		fd = policy_map_open(&other, table->map);
+	instance_close(&other);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+int shared_others(const struct instance *instance, shared_other_fn each, void *arg)
+{
+	char root[INSTANCE_PATH_MAX];
+	CLOSED_DIR DIR *dir = NULL;
+	struct pinned other;
+	int ret = -ENOENT;
+
+	pins_parent(instance->path, 1, root);
+	if (pins_dir_open(root, &dir))
+		return -ENOENT;
+	while (ret == -ENOENT && pins_next(dir, root, &other))
+		if (strcmp(other.path, instance->path) != 0)
+			ret = each(other.path, other.device, arg);
+	return ret;
+}
+
+int shared_lock(const struct instance *instance)
+{
+	char root[INSTANCE_PATH_MAX];
+
+	pins_parent(instance->path, 1, root);
+	return pins_lock_all(root, LOCK_WAIT_MS);
+}
+
+static int others_table(const char *path, const char *device, void *arg)
+{
+	return shared_table_open_at(path, device, arg);
+}
+
+/* A simulation or test has it from the program, without a seed. Else it is made under the lock of
+ * all instances, so that two which need it at once share it, too. */
+int shared_table_make(const struct instance *instance, const struct shared_table *table)
+{
+	CLOSED int there = policy_map_open(instance, table->map);
+	int lock, fd, ret = there < 0 ? there : 0;
+
+	if (!has_pins(instance) && !ret && !table->entries)
+		return table_seed(instance, table, there);
+	if (!has_pins(instance) || ret != -ENOENT)
+		return ret;
+	lock = shared_lock(instance);
+	if (lock < 0)
+		return lock;
+	fd = shared_others(instance, others_table, (void *)table);
+	if (fd == -ENOENT)
+		fd = table_create(instance, table);
+	ret = fd < 0 ? fd : policy_map_put(instance, table->map, fd);
+	scope_fd(&fd);
+	pins_unlock(lock);
+	return ret;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/instance/instance.h"
@@ -20,8 +21,6 @@ bool policy_map_is_used(const struct rl_instance *info, uint64_t uses, enum poli
 int policy_map_open(const struct instance *instance, enum policy_map map);
 /* Takes what the map was created as, which becomes its pin; the descriptor stays the caller's. */
 int policy_map_put(const struct instance *instance, enum policy_map map, int fd);
-/* The same in the place of one that is there: whoever opens it finds the one or the other. */
-int policy_map_exchange(const struct instance *instance, enum policy_map map, int fd);
 /* Those of an instance without pins. */
 void policy_maps_close(const struct instance *instance);
 /* Gives a new pin the group that may read the instance. */
@@ -37,3 +36,37 @@ int rules_room(const struct instance *instance, uint32_t *out);
 
 /* Puts one with so many, and the same rules, in its place. */
 int rules_grow(const struct instance *instance, uint32_t room);
+
+/* ---- a table that all instances of a network namespace share: what this machine asks, its peers,
+ * and accounts. The former are one element of an array, as of the filter of known sources, so that
+ * no set of it lies in two cache lines; accounts are a hash map.
+ */
+
+struct shared_table {
+	enum policy_map map; /* of each instance */
+	const char *name;
+	size_t size, seed; /* the element's, and where its seed of two words is */
+	uint32_t entries;  /* of a hash map by a word, without a seed; 0: it is an array of one */
+};
+
+#define SHARED_TABLE(name_, type)                                                \
+	{                                                                        \
+		.map = POLICY_MAP_##name_, .name = #name_, .size = sizeof(type), \
+		.seed = offsetof(type, seed),                                    \
+	}
+
+/* Gives the instance that of the others, else a new one, unless it has one. Call with the writers'
+ * lock. */
+int shared_table_make(const struct instance *instance, const struct shared_table *table);
+
+/* That of the instance pinned at path; -ENOENT also where its device has gone to another network
+ * namespace. */
+int shared_table_open_at(const char *path, const char *device, const struct shared_table *table);
+
+/* Calls `each` for the other instances of the namespace until it returns something else than
+ * -ENOENT, and returns that. */
+typedef int (*shared_other_fn)(const char *path, const char *device, void *arg);
+int shared_others(const struct instance *instance, shared_other_fn each, void *arg);
+
+/* The lock of all instances; pins_unlock(). */
+int shared_lock(const struct instance *instance);

@@ -13,7 +13,7 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
 
-struct slot_maps slot_counters(const struct instance *instance)
+static struct slot_maps slot_counters(const struct instance *instance)
 {
 	return (struct slot_maps){instance, instance->fd.rule_counters,
 				  instance->fd.counters_chunks, .fd = -1};
@@ -190,32 +190,22 @@ static uint32_t chunks_end(const struct instance *instance, uint32_t end)
 	return (end + RL_CHUNK_SLOTS - 1) >> RL_CHUNK_SHIFT;
 }
 
-static int counters_chunk_create(const struct instance *instance)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_counters", sizeof(uint32_t),
-			      counters_value_size(&instance->info),
-			      RL_CHUNK_SLOTS >> RL_COUNTERS_SHIFT, &opts);
-}
-
-static int states_chunk_create(const struct instance *instance)
-{
-	(void)instance;
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_shared", sizeof(uint32_t),
-			      sizeof(struct rl_shared_state), RL_CHUNK_SLOTS, NULL);
-}
-
 /* Adds up to INNER_ADD_MAX chunks below `end`, starting at the first missing one. Returns how many,
  * or an error. */
-static int chunks_add(const struct instance *instance, int chunks,
-		      int (*create)(const struct instance *instance), uint32_t end)
+static int chunks_add(const struct instance *instance, int chunks, uint32_t end)
 {
+	bool counters = chunks == instance->fd.counters_chunks;
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = counters ? BPF_F_MMAPABLE : 0);
 	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first, n = 0;
+	uint32_t size =
+		counters ? counters_value_size(&instance->info) : sizeof(struct rl_shared_state);
 	int fds[INNER_ADD_MAX], ret = 0;
 
 	for (; ret >= 0 && n < INNER_ADD_MAX && chunk + n < end; n += ret >= 0)
-		ret = fds[n] = create(instance);
+		ret = fds[n] = bpf_map_create(
+			BPF_MAP_TYPE_ARRAY, counters ? "rlctl_counters" : "rlctl_shared",
+			sizeof(uint32_t), size,
+			counters ? RL_CHUNK_SLOTS >> RL_COUNTERS_SHIFT : RL_CHUNK_SLOTS, &opts);
 	if (ret >= 0 && n)
 		ret = inner_add(instance, chunks, chunk, fds, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -223,15 +213,14 @@ static int chunks_add(const struct instance *instance, int chunks,
 	return ret < 0 ? ret : (int)n;
 }
 
-static int chunks_make(const struct instance *instance, int chunks,
-		       int (*create)(const struct instance *instance), uint32_t end)
+static int chunks_make(const struct instance *instance, int chunks, uint32_t end)
 {
 	int ret;
 
 	if (end <= instance->info.slots || has_chunk(chunks, (end - 1) >> RL_CHUNK_SHIFT))
 		return 0;
 	do
-		ret = chunks_add(instance, chunks, create, chunks_end(instance, end));
+		ret = chunks_add(instance, chunks, chunks_end(instance, end));
 	while (ret > 0);
 	return ret;
 }
@@ -247,19 +236,6 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 
 /* ---- the slots of a policy */
 
-/* How many slots, from the first one on, are in the same map as the first; fills in their indexes.
- */
-static uint32_t indexes_fill(const struct instance *instance, const uint32_t *slots, size_t count,
-			     uint32_t indexes[BATCH])
-{
-	bool in_array = slots[0] < instance->info.slots;
-	uint32_t n = slots_together(instance, slots, count < BATCH ? count : BATCH);
-
-	for (uint32_t i = 0; i < n; i++)
-		indexes[i] = in_array ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
-	return n;
-}
-
 /* States alone. A missing chunk has nothing to zero. */
 static int states_zero(const struct instance *instance, const struct compiled *compiled)
 {
@@ -270,12 +246,15 @@ static int states_zero(const struct instance *instance, const struct compiled *c
 
 	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
 		const uint32_t *slots = compiled->fresh + done;
+		size_t left = compiled->fresh_count - done;
 		LIBBPF_OPTS(bpf_map_batch_opts, opts);
-		uint32_t index, written;
-		int fd = slot_map_at(&maps, slots[0], &index);
+		uint32_t written;
+		int fd = slot_map_at(&maps, slots[0], &indexes[0]);
 
-		n = indexes_fill(instance, slots, compiled->fresh_count - done, indexes);
-		written = n;
+		written = n = slots_together(instance, slots, left < BATCH ? left : BATCH);
+		for (uint32_t i = 1; i < n; i++)
+			indexes[i] =
+				indexes[0] == slots[0] ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
 		ret = fd < 0 ? fd : bpf_map_update_batch(fd, indexes, zeros, &written, &opts);
 		if (fd == -ENOENT)
 			ret = 0;
@@ -286,12 +265,11 @@ static int states_zero(const struct instance *instance, const struct compiled *c
 
 int slots_prepare(const struct instance *instance, const struct compiled *compiled)
 {
-	int ret = chunks_make(instance, instance->fd.counters_chunks, counters_chunk_create,
+	int ret = chunks_make(instance, instance->fd.counters_chunks,
 			      compiled->header.next_counter_id);
 
 	if (!ret)
-		ret = chunks_make(instance, instance->fd.shared_chunks, states_chunk_create,
-				  compiled->shared_end);
+		ret = chunks_make(instance, instance->fd.shared_chunks, compiled->shared_end);
 	/* New slots may have been those of other rules. */
 	if (!ret)
 		ret = counters_zero(instance, compiled->fresh, compiled->fresh_count);

@@ -3,7 +3,6 @@
  * further ones in chunks. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "compile/compiled.h"
@@ -18,7 +17,6 @@ struct slot_maps {
 	uint32_t chunk; /* open chunk */
 	int fd;         /* its descriptor, or -1 */
 };
-struct slot_maps slot_counters(const struct instance *instance);
 struct slot_maps slot_states(const struct instance *instance);
 /* The map that holds the slot, and the index in it; -ENOENT if there is none. */
 int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);

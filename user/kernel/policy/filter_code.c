@@ -193,17 +193,6 @@ static int put_load_step(struct writer *w, const struct sock_filter *step)
 	return -EINVAL;
 }
 
-static int put_store_step(struct writer *w, const struct sock_filter *step)
-{
-	uint8_t src = BPF_CLASS(step->code) == BPF_STX ? REG_X : REG_A;
-
-	if (step->k >= BPF_MEMWORDS)
-		return -EINVAL;
-	put(w, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, src,
-	    (int16_t)(STACK_WORDS + 4 * (int)step->k), 0);
-	return 0;
-}
-
 /* ---- arithmetic */
 
 /* By 32 bits or more nothing is left; an instruction would shift by their last five bits. */
@@ -322,51 +311,45 @@ static int put_end_step(struct writer *w, const struct sock_filter *step)
 	return 0;
 }
 
-static int put_move_step(struct writer *w, const struct sock_filter *step)
-{
-	bool to_x = BPF_MISCOP(step->code) == BPF_TAX;
-
-	if (!to_x && BPF_MISCOP(step->code) != BPF_TXA)
-		return -EINVAL;
-	put(w, BPF_ALU | BPF_MOV | BPF_X, to_x ? REG_X : REG_A, to_x ? REG_A : REG_X, 0, 0);
-	return 0;
-}
-
 /* ---- filters */
-
-static int put_kind(struct writer *w, const struct sock_filter *step, uint32_t next)
-{
-	switch (BPF_CLASS(step->code)) {
-	case BPF_LD:
-	case BPF_LDX:
-		return put_load_step(w, step);
-	case BPF_ST:
-	case BPF_STX:
-		return put_store_step(w, step);
-	case BPF_ALU:
-		return put_arithmetic_step(w, step);
-	case BPF_JMP:
-		return put_jump_step(w, step, next);
-	case BPF_RET:
-		return put_end_step(w, step);
-	}
-	return put_move_step(w, step);
-}
 
 /* A step that nothing leads to is left out. */
 static int put_step(struct writer *w, uint32_t i)
 {
 	const struct sock_filter *step = &w->filter->steps[i];
+	uint8_t kind = BPF_CLASS(step->code), from = kind == BPF_STX ? REG_X : REG_A;
+	bool to_x = BPF_MISCOP(step->code) == BPF_TAX;
 
 	if (!w->labels[i])
 		return 0;
 	w->labels[i] = w->count;
-	if (BPF_CLASS(step->code) != BPF_RET && BPF_CLASS(step->code) != BPF_JMP) { /* goes on */
+	if (kind != BPF_RET && kind != BPF_JMP) { /* goes on */
 		if (i + 1 == w->filter->count)
 			return -EINVAL;
 		w->labels[i + 1] = 1;
 	}
-	return put_kind(w, step, i + 1);
+	switch (kind) {
+	case BPF_LD:
+	case BPF_LDX:
+		return put_load_step(w, step);
+	case BPF_ST:
+	case BPF_STX:
+		if (step->k >= BPF_MEMWORDS)
+			return -EINVAL;
+		put(w, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, from,
+		    (int16_t)(STACK_WORDS + 4 * (int)step->k), 0);
+		return 0;
+	case BPF_ALU:
+		return put_arithmetic_step(w, step);
+	case BPF_JMP:
+		return put_jump_step(w, step, i + 1);
+	case BPF_RET:
+		return put_end_step(w, step);
+	}
+	if (!to_x && BPF_MISCOP(step->code) != BPF_TXA)
+		return -EINVAL;
+	put(w, BPF_ALU | BPF_MOV | BPF_X, to_x ? REG_X : REG_A, to_x ? REG_A : REG_X, 0, 0);
+	return 0;
 }
 
 /* Both registers are zero at first, and so are the words that it reads. */

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -72,13 +71,6 @@ void filters_of(const struct policy *policy, struct rl_filters *out)
 
 /* ---- instructions */
 
-static enum filter_loads loads_of(const struct rl_instance *info)
-{
-	if (info->mode != RL_MODE_TC)
-		return FILTER_LOADS_XDP;
-	return info->outer_ip ? FILTER_LOADS_SKB_NETWORK : FILTER_LOADS_SKB;
-}
-
 static int programs_make(const struct rl_filters *filters,
 			 struct filter_program out[RL_FILTERS_MAX])
 {
@@ -94,11 +86,14 @@ static int programs_make(const struct rl_filters *filters,
 int filters_code(const struct rl_instance *info, const struct rl_filters *filters,
 		 struct bpf_insn out[RL_FILTER_STEPS])
 {
+	enum filter_loads loads = info->mode != RL_MODE_TC ? FILTER_LOADS_XDP
+				  : info->outer_ip         ? FILTER_LOADS_SKB_NETWORK
+							   : FILTER_LOADS_SKB;
 	struct filter_program programs[RL_FILTERS_MAX] = {0};
 	int ret = programs_make(filters, programs);
 
 	if (!ret)
-		ret = filter_code_make(programs, loads_of(info), out);
+		ret = filter_code_make(programs, loads, out);
 	for (int i = 0; i < RL_FILTERS_MAX; i++)
 		filter_program_clear(&programs[i]);
 	return ret;
@@ -177,32 +172,26 @@ static const Elf64_Shdr *section_at(const struct image *image, uint32_t index)
 	return section && is_within(image, section->sh_offset, section->sh_size) ? section : NULL;
 }
 
-static bool symbol_is(const struct image *image, const Elf64_Shdr *names, const Elf64_Sym *symbol)
-{
-	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-	       symbol->st_name + sizeof(FUNCTION) <= names->sh_size &&
-	       !strcmp(image->bytes + names->sh_offset + symbol->st_name, FUNCTION);
-}
-
-static Elf64_Sym *symbol_in(const struct image *image, const Elf64_Shdr *section)
-{
-	const Elf64_Shdr *names = section_at(image, section->sh_link);
-	Elf64_Sym *symbols = (Elf64_Sym *)(image->bytes + section->sh_offset);
-
-	for (size_t i = 0; names && i < section->sh_size / sizeof(*symbols); i++)
-		if (symbol_is(image, names, &symbols[i]))
-			return &symbols[i];
-	return NULL;
-}
-
 static Elf64_Sym *function_find(const struct image *image)
 {
-	for (uint32_t i = 0; i < image->section_count; i++) {
-		const Elf64_Shdr *section = section_at(image, i);
+	const Elf64_Shdr *section = NULL, *names;
+	Elf64_Sym *symbols;
 
+	for (uint32_t i = 0; i < image->section_count; i++) {
+		section = section_at(image, i);
 		if (section && section->sh_type == SHT_SYMTAB)
-			return symbol_in(image, section);
+			break;
+		section = NULL;
 	}
+	names = section ? section_at(image, section->sh_link) : NULL;
+	if (!names)
+		return NULL;
+	symbols = (Elf64_Sym *)(image->bytes + section->sh_offset);
+	for (size_t i = 0; i < section->sh_size / sizeof(*symbols); i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+		    symbols[i].st_name + sizeof(FUNCTION) <= names->sh_size &&
+		    !strcmp(image->bytes + names->sh_offset + symbols[i].st_name, FUNCTION))
+			return &symbols[i];
 	return NULL;
 }
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -102,22 +101,6 @@ static int rules_read(const struct instance *instance, struct compiled *out)
 	return ret;
 }
 
-/* Makes room for one more prefix. */
-static int prefixes_reserve(struct compiled *out, size_t *capacity)
-{
-	size_t more = *capacity ? 2 * *capacity : out->header.prefixes + 1;
-	struct compiled_prefix *prefixes;
-
-	if (out->prefix_count < *capacity)
-		return 0;
-	prefixes = reallocarray(out->prefixes, more, sizeof(*prefixes));
-	if (!prefixes)
-		return -ENOMEM;
-	out->prefixes = prefixes;
-	*capacity = more;
-	return 0;
-}
-
 static int prefixes_read(const struct instance *instance, struct compiled *out)
 {
 	CLOSED int fd = inner_open(instance, instance->fd.tries, out->header.half);
@@ -126,12 +109,17 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
 	size_t capacity = 0;
 
 	while (!ret && !(next = bpf_map_get_next_key(fd, last, &key))) {
-		struct compiled_prefix *prefix;
+		size_t more = capacity ? 2 * capacity : out->header.prefixes + 1;
+		struct compiled_prefix *prefix = out->prefixes;
 
-		ret = prefixes_reserve(out, &capacity);
-		if (ret)
-			break;
-		prefix = &out->prefixes[out->prefix_count];
+		if (out->prefix_count == capacity) {
+			prefix = reallocarray(prefix, more, sizeof(*prefix));
+			if (!prefix)
+				return -ENOMEM;
+			out->prefixes = prefix;
+			capacity = more;
+		}
+		prefix += out->prefix_count;
 		prefix->key = key;
 		last = &prefix->key;
 		ret = bpf_map_lookup_elem(fd, &key, &prefix->value);

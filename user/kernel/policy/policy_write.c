@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -340,17 +339,6 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 	return ret;
 }
 
-static int policy_copy(const struct policy *from, struct policy *out)
-{
-	int ret = 0;
-
-	policy_for_each (from, rule)
-		ret = ret ? ret : policy_append(out, rule);
-	if (!ret)
-		ret = policy_sets_copy(out, from);
-	return ret ? ret : policy_alarms_copy(out, from);
-}
-
 /* The policy on trial may have the same alarms, which then go on. */
 static void alarms_inherit_from_trial(const struct instance *instance,
 				      const struct compile_context *ctx, const struct policy *next,
@@ -375,9 +363,15 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct instance settled = *instance;
 	struct policy_errors errors;
 	struct compiling of;
-	int ret = policy_copy(before, &next);
+	int ret = 0;
 
 	settled.on_trial = false; /* the policy on trial does not come back */
+	policy_for_each (before, rule)
+		ret = ret ? ret : policy_append(&next, rule);
+	if (!ret)
+		ret = policy_sets_copy(&next, before);
+	if (!ret)
+		ret = policy_alarms_copy(&next, before);
 	if (!ret)
 		ret = compiling_begin(instance, &of);
 	if (!ret)

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -43,22 +42,6 @@ struct change {
 	struct policy *next;
 	struct compiled compiled;
 };
-
-/* Writes all fields that are also correct while the trie still has the old element. */
-static void header_widen(struct rl_policy_header *live, const struct rl_policy_header *next)
-{
-	live->next_limit_id = next->next_limit_id;
-	live->next_counter_id = next->next_counter_id;
-	live->next_comment_id = next->next_comment_id;
-	live->rules = next->rules;
-	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
-	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->shortest6, next->shortest6, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->uses, next->uses, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->refusal_class.ipv6, next->refusal_class.ipv6, __ATOMIC_RELEASE);
-	if (next->prefixes > live->prefixes)
-		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
-}
 
 static int element_exchange(const struct change *change)
 {
@@ -89,7 +72,18 @@ static int change_in_place(const struct change *change)
 
 	if (!live)
 		return -EAGAIN;
-	header_widen(live, next);
+	/* First all fields that are also correct while the trie still has the old element. */
+	live->next_limit_id = next->next_limit_id;
+	live->next_counter_id = next->next_counter_id;
+	live->next_comment_id = next->next_comment_id;
+	live->rules = next->rules;
+	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
+	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->shortest6, next->shortest6, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->uses, next->uses, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->refusal_class.ipv6, next->refusal_class.ipv6, __ATOMIC_RELEASE);
+	if (next->prefixes > live->prefixes)
+		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
 	ret = element_exchange(change);
 	if (!ret)
 		ret = packets_loads_order();
@@ -153,17 +147,6 @@ static int whole_read(const struct instance *instance, const struct rule *prefix
 	return ret ? report_write_error(instance, ret) : 0;
 }
 
-static int whole_write(const struct change *change)
-{
-	struct policy whole = {0};
-	int ret = whole_read(change->instance, change->prefix, change->next, &whole);
-
-	if (!ret)
-		ret = instance_policy_write(change->instance, &whole, false, NULL, NULL);
-	policy_clear(&whole);
-	return ret;
-}
-
 int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
 			  struct policy *next)
 {
@@ -182,7 +165,7 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 			  struct policy *next)
 {
 	struct change change = {.instance = instance, .prefix = prefix, .next = next};
-	struct policy current = {0};
+	struct policy current = {0}, whole = {0};
 	int ret = trial_refuse(instance);
 
 	if (ret)
@@ -199,12 +182,15 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 		comments_remove(instance, &current, next);
 		lru_notes(instance, &current, next);
 		policy_change_tell(instance, &current, next);
+		if (instance->info.hook == RL_HOOK_EGRESS)
+			fq_missing_note(instance, next);
+	} else if (ret == -EAGAIN) {
+		ret = whole_read(instance, prefix, next, &whole);
+		if (!ret)
+			ret = instance_policy_write(instance, &whole, false, NULL, NULL);
 	}
-	if (ret == -EAGAIN)
-		ret = whole_write(&change);
-	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)
-		fq_missing_note(instance, next);
 	compiled_clear(&change.compiled);
 	policy_clear(&current);
+	policy_clear(&whole);
 	return ret;
 }

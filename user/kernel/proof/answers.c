@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/param.h>
 
 #include <bpf/bpf.h>
 
@@ -26,11 +26,6 @@
 #define EXISTING_RATE 100u
 
 #define MSS_MAX       0xffffu
-
-static uint32_t at_least_one(uint32_t n)
-{
-	return n ? n : 1;
-}
 
 static struct rl_gcra gcra_of(uint32_t rate, uint32_t burst)
 {
@@ -61,13 +56,13 @@ static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
 void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
-	uint32_t burst = at_least_one(rate / BURST_PART);
-	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
+	uint32_t burst = MAX(rate / BURST_PART, 1);
+	uint32_t batch = burst / 2 / MAX(info->possible_cpus, 1);
 	struct rl_gcra all = gcra_of(rate, burst), existing = gcra_of(EXISTING_RATE, EXISTING_RATE);
 
 	memcpy((void *)&skel->rodata->answers_rate, &all, sizeof(all));
 	memcpy((void *)&skel->rodata->existing_rate, &existing, sizeof(existing));
-	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
+	skel->rodata->answers_batch = MAX(MIN(batch, BATCH_MAX), 1);
 	skel->rodata->challenges =
 		info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
 	skel->rodata->challenge_mss4 = mss_of(info->mtu, 40, 536);

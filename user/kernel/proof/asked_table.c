@@ -8,7 +8,7 @@
 
 #include "kernel/device/device_stack.h"
 #include "kernel/device/netlink.h"
-#include "kernel/maps/shared_table.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/scope.h"
 
 static const struct shared_table asked = SHARED_TABLE(asked, struct rl_asked);
@@ -36,15 +36,6 @@ static void uplink_add(struct uplinks *uplinks, int ifindex)
 		uplinks->ifindex[uplinks->count++] = ifindex;
 }
 
-static void nexthops_add(struct uplinks *uplinks, const struct nlattr *at)
-{
-	struct rtnexthop *hop = mnl_attr_get_payload(at);
-	int left = mnl_attr_get_payload_len(at);
-
-	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
-		uplink_add(uplinks, hop->rtnh_ifindex);
-}
-
 static int route_take(const struct nlmsghdr *message, void *arg)
 {
 	size_t head = sizeof(struct rtmsg);
@@ -52,11 +43,15 @@ static int route_take(const struct nlmsghdr *message, void *arg)
 	const struct nlattr *hops = netlink_attribute(message, head, RTA_MULTIPATH, 0);
 	bool gateway = netlink_attribute(message, head, RTA_GATEWAY, 4) ||
 		       netlink_attribute(message, head, RTA_VIA, 4);
+	struct rtnexthop *hop = hops ? mnl_attr_get_payload(hops) : NULL;
+	int left = hops ? mnl_attr_get_payload_len(hops) : 0;
 
 	if (out && gateway)
 		uplink_add(arg, (int)mnl_attr_get_u32(out));
-	if (hops)
-		nexthops_add(arg, hops);
+	for (; hop && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
+		uplink_add(arg, hop->rtnh_ifindex);
+		left -= RTNH_ALIGN(hop->rtnh_len);
+	}
 	return MNL_CB_OK;
 }
 

@@ -37,7 +37,7 @@
 #include "kernel/device/netns.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
-#include "kernel/maps/shared_table.h"
+#include "kernel/maps/policy_maps.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "kernel/scope.h"
 #include "peers.skel.h"
@@ -55,7 +55,7 @@ static int filter_open(const struct instance *instance, struct filter *out)
 {
 	int ret;
 
-	out->fd = shared_table_open(instance, &peers);
+	out->fd = policy_map_open(instance, POLICY_MAP_peers);
 	ret = out->fd < 0 ? out->fd : map_id(out->fd, &out->id);
 	out->table = ret ? NULL : map_whole(out->fd, sizeof(*out->table), PROT_READ | PROT_WRITE);
 	if (out->table)
@@ -63,12 +63,6 @@ static int filter_open(const struct instance *instance, struct filter *out)
 	ret = ret ? ret : -errno;
 	scope_fd(&out->fd);
 	return ret;
-}
-
-static void filter_close(struct filter *filter)
-{
-	munmap(filter->table, sizeof(*filter->table));
-	close(filter->fd);
 }
 
 static void fed_set(const struct filter *filter, uint32_t fed)
@@ -87,15 +81,6 @@ static const char *const link_names[] = {LINKS(LINK_NAME)};
 #undef LINK_NAME
 #define LINK_COUNT (sizeof(link_names) / sizeof(link_names[0]))
 
-static bool link_is_attached(int fd)
-{
-	struct bpf_link_info info = {0};
-	uint32_t size = sizeof(info);
-
-	return !bpf_obj_get_info_by_fd(fd, &info, &size) && info.type == BPF_LINK_TYPE_CGROUP &&
-	       info.cgroup.cgroup_id;
-}
-
 static void links_close(const int links[LINK_COUNT])
 {
 	for (size_t i = 0; i < LINK_COUNT; i++)
@@ -108,8 +93,12 @@ static int links_open(const char *path, int links[LINK_COUNT])
 	bool whole = true;
 
 	for (size_t i = 0; i < LINK_COUNT; i++) {
+		struct bpf_link_info info = {0};
+		uint32_t size = sizeof(info);
+
 		links[i] = whole ? pin_open_at(path, link_names[i], true) : -1;
-		whole = whole && links[i] >= 0 && link_is_attached(links[i]);
+		whole = whole && links[i] >= 0 && !bpf_obj_get_info_by_fd(links[i], &info, &size) &&
+			info.type == BPF_LINK_TYPE_CGROUP && info.cgroup.cgroup_id;
 	}
 	if (whole)
 		return 0;
@@ -191,17 +180,6 @@ static void seed_put(const struct flow *flow, uint32_t inode, void *arg)
 		   PEERS_STICK);
 }
 
-/* In between, a connect() that is under way gets the time to come to its end. */
-static int seeds_put(struct filter *filter)
-{
-	int ret = peer_sockets_read(seed_put, filter);
-
-	if (ret)
-		return ret;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	return peer_sockets_read(seed_put, filter);
-}
-
 /* ---- feeding */
 
 /* Those that are made are to be closed, whatever is returned. */
@@ -235,29 +213,28 @@ static int links_make(const struct filter *filter, int cgroup, int links[LINK_CO
 	return ret;
 }
 
-/* All that share it get the links, so that it is fed as long as any of them is there. */
-static int links_share(const struct instance *instance, const struct filter *filter,
-		       int links[LINK_COUNT])
-{
-	struct sharing sharing = {filter, links};
-	int ret = links_pin(instance->path, links);
-
-	if (!ret)
-		ret = shared_others(instance, others_pin, &sharing);
-	return ret == -ENOENT ? 0 : ret;
-}
-
+/* In between, a connect() that is under way gets the time to come to its end. */
 static int feed_anew(const struct instance *instance, struct filter *filter)
 {
 	CLOSED int cgroup = cgroup_root_open();
 	int links[LINK_COUNT], ret;
+	struct sharing sharing = {filter, links};
 
 	memset(links, 0xff, sizeof(links)); /* -1 */
 	ret = cgroup < 0 ? cgroup : links_make(filter, cgroup, links);
+	/* All that share it get the links, so that it is fed as long as any of them is there. */
 	if (!ret)
-		ret = links_share(instance, filter, links);
+		ret = links_pin(instance->path, links);
+	if (!ret) {
+		ret = shared_others(instance, others_pin, &sharing);
+		ret = ret == -ENOENT ? 0 : ret;
+	}
 	if (!ret)
-		ret = seeds_put(filter);
+		ret = peer_sockets_read(seed_put, filter);
+	if (!ret) {
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		ret = peer_sockets_read(seed_put, filter);
+	}
 	links_close(links);
 	return ret;
 }
@@ -267,38 +244,29 @@ static bool is_whole(const struct instance *instance, const struct filter *filte
 	return filter->table->fed && links_are_there(instance->path);
 }
 
-static int others_take(const struct instance *instance, const struct filter *filter)
-{
-	int links[LINK_COUNT], ret;
-	struct sharing sharing = {filter, links};
-
-	if (!filter->table->fed || shared_others(instance, others_links, &sharing))
-		return -ENOENT;
-	ret = links_pin(instance->path, links);
-	links_close(links);
-	return ret;
-}
-
 /* Call with the lock of all. Links that are left from an attempt that failed feed it no less, but
  * nobody needs them. */
 static void feed(const struct instance *instance, struct filter *filter)
 {
+	int links[LINK_COUNT], ret = -ENOENT;
+	struct sharing sharing = {filter, links};
 	uint32_t raised;
-	bool may, fed;
+	bool may;
 
 	if (is_whole(instance, filter))
 		return;
 	may = privileges_raise(PRIVILEGES_PROGRAM, &raised);
-	if (!others_take(instance, filter)) {
-		privileges_lower(raised);
-		return;
+	if (filter->table->fed && !shared_others(instance, others_links, &sharing)) {
+		ret = links_pin(instance->path, links);
+		links_close(links);
 	}
-	fed_set(filter, 0);
-	fed = may && !feed_anew(instance, filter);
-	if (fed)
-		fed_set(filter, 1);
-	else
-		links_unpin(instance->path);
+	if (ret) {
+		fed_set(filter, 0);
+		if (may && !feed_anew(instance, filter))
+			fed_set(filter, 1);
+		else
+			links_unpin(instance->path);
+	}
 	privileges_lower(raised);
 }
 
@@ -319,7 +287,8 @@ int peers_make(const struct instance *instance)
 		pins_unlock(lock);
 		ret = lock < 0 ? lock : 0;
 	}
-	filter_close(&filter);
+	munmap(filter.table, sizeof(*filter.table));
+	close(filter.fd);
 	return ret;
 }
 
@@ -332,7 +301,7 @@ void peers_unfeed(const struct instance *instance)
 
 int peers_fed(const struct instance *instance)
 {
-	CLOSED int fd = shared_table_open(instance, &peers);
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_peers);
 	int ret;
 
 	if (fd < 0)

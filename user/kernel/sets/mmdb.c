@@ -17,6 +17,7 @@
 
 #include <maxminddb.h>
 
+#include "kernel/scope.h"
 #include "policy/sets/member_line.h"
 
 #define ANSWERS 4096 /* records whose answer is remembered: many networks share one */
@@ -187,8 +188,7 @@ static bool node_walk(struct walk *walk, uint64_t node, uint8_t depth)
 
 static const char *tree_walk(MMDB_s *mmdb, const char *pick, struct member_list *list)
 {
-	struct walk *walk = calloc(1, sizeof(*walk));
-	const char *why;
+	FREED struct walk *walk = calloc(1, sizeof(*walk));
 
 	if (!walk)
 		return MEMBER_NO_MEMORY;
@@ -199,12 +199,10 @@ static const char *tree_walk(MMDB_s *mmdb, const char *pick, struct member_list 
 	walk->ipv6 = mmdb->metadata.ip_version == 6;
 	if (node_walk(walk, 0, 0))
 		emit(walk, 0);
-	why = walk->why;
-	free(walk);
 	list->lines = list->count;
-	if (!why && !list->count && list->wide_count)
+	if (!walk->why && !list->count && list->wide_count)
 		return "all its networks are wider than the shortest prefix of the set";
-	return why || list->count ? why : "none of its networks is what is asked for";
+	return walk->why || list->count ? walk->why : "none of its networks is what is asked for";
 }
 
 /* ---- the database */
@@ -229,7 +227,7 @@ static int copy_make(const char *text, size_t size)
 
 const char *mmdb_read(const char *text, size_t size, const char *pick, struct member_list *list)
 {
-	int fd = size ? copy_make(text, size) : -1, status;
+	CLOSED int fd = size ? copy_make(text, size) : -1;
 	const char *why;
 	char path[32];
 	MMDB_s mmdb;
@@ -237,9 +235,7 @@ const char *mmdb_read(const char *text, size_t size, const char *pick, struct me
 	if (fd < 0)
 		return size ? MEMBER_NO_MEMORY : "it is empty";
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	status = MMDB_open(path, MMDB_MODE_MMAP, &mmdb);
-	close(fd);
-	if (status != MMDB_SUCCESS)
+	if (MMDB_open(path, MMDB_MODE_MMAP, &mmdb) != MMDB_SUCCESS)
 		return "it is not a database in MaxMind's format (mmdb)";
 	why = tree_walk(&mmdb, pick, list);
 	MMDB_close(&mmdb);

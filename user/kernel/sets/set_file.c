@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file_link.h"
 #include "base/units.h"
+#include "kernel/scope.h"
 #include "policy/sets/member_file.h"
 
 #define TRIES         5
@@ -90,29 +91,26 @@ static bool is_settled(const char *path, const struct stat *before)
 /* Once. -ESTALE: it was changed meanwhile. */
 static int file_read(const char *path, uint64_t size_max, char **text, struct stat *file)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret;
+	CLOSED int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int ret = fd < 0 || fstat(fd, file) ? -errno : 0;
 
 	*text = NULL;
-	if (fd < 0)
-		return -errno;
-	ret = fstat(fd, file) ? -errno : 0;
 	if (!ret && !S_ISREG(file->st_mode))
 		ret = -EINVAL;
 	if (!ret && (uint64_t)file->st_size > size_max)
 		ret = -EFBIG;
 	if (!ret && link_is_foreign(path, file))
 		ret = -ELOOP;
-	if (!ret)
-		*text = malloc(file->st_size + 1);
-	if (!ret)
-		ret = *text ? text_read(fd, *text, file->st_size) : -ENOMEM;
+	if (ret)
+		return ret;
+	*text = malloc(file->st_size + 1);
+	ret = *text ? text_read(fd, *text, file->st_size) : -ENOMEM;
 	if (!ret && !is_settled(path, file))
 		ret = -ESTALE;
 	if (ret) {
 		free(*text);
 		*text = NULL;
 	}
-	close(fd);
 	return ret;
 }
 

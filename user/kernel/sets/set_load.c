@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 #include "kernel/sets/set_file.h"
 #include "policy/sets/member_file.h"
 
@@ -58,31 +59,23 @@ struct loading {
 	char why_text[RULE_TEXT_MAX + 512];
 };
 
-static bool is_loaded(const struct rl_set *set, const struct set_stamp *stamp)
-{
-	return set->loaded_ns && !set->failed_ns && set->file_ns == stamp->time_ns &&
-	       set->file_size == stamp->size && set->file_inode == stamp->inode;
-}
-
-/* Has `every` passed since it was loaded, or since that was tried last? */
-static bool is_due(const struct rl_set_words *words, const struct rl_set *set)
-{
-	uint64_t now = clock_ns(CLOCK_REALTIME);
-	uint64_t last = set->failed_ns > set->loaded_ns ? set->failed_ns : set->loaded_ns;
-
-	return words->every_ns && (now < last || now - last >= words->every_ns);
-}
-
+/* Has `every` passed since it was loaded, or since that was tried last, and has the file changed?
+ */
 static bool is_wanted(const struct set_load *load, const struct rl_set_words *words,
 		      const struct rl_set *set)
 {
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t last = set->failed_ns > set->loaded_ns ? set->failed_ns : set->loaded_ns;
 	struct set_stamp stamp;
 
 	if (load->when == SET_LOAD_NOW)
 		return true;
-	if (load->when == SET_LOAD_DUE && !is_due(words, set))
+	if (load->when == SET_LOAD_DUE &&
+	    (!words->every_ns || (now >= last && now - last < words->every_ns)))
 		return false;
-	return set_stamp_get(words, &stamp) || !is_loaded(set, &stamp);
+	return set_stamp_get(words, &stamp) || !set->loaded_ns || set->failed_ns ||
+	       set->file_ns != stamp.time_ns || set->file_size != stamp.size ||
+	       set->file_inode != stamp.inode;
 }
 
 /* A page with a message in the place of the list has an address in it, too. */
@@ -165,14 +158,12 @@ static int shrink_check(struct loading *loading, struct set_session *session, ui
 static void table_write(struct loading *loading, struct set_session *session, uint32_t number)
 {
 	struct rl_set *set = &session->sets[number];
-	struct member_entry *entries = member_entries(&loading->list, loading->words->timeout_ns,
-						      set_clock(session->instance));
-	int ret = entries ? 0 : -ENOMEM;
+	FREED struct member_entry *entries = member_entries(
+		&loading->list, loading->words->timeout_ns, set_clock(session->instance));
+	int ret = entries ? member_table_swap(&session->table, number, entries, loading->list.count,
+					      &loading->result)
+			  : -ENOMEM;
 
-	if (!ret)
-		ret = member_table_swap(&session->table, number, entries, loading->list.count,
-					&loading->result);
-	free(entries);
 	if (ret == -ENOSPC || ret == -E2BIG)
 		loading->why = "it has no room for so many members: raise max";
 	else if (ret)
@@ -201,19 +192,18 @@ static bool same_source(const struct rl_set_words *a, const struct rl_set_words 
 static int session_write(struct loading *loading, struct instance *instance,
 			 struct set_session *session)
 {
-	struct rl_set_words *now = calloc(RL_SETS_MAX, sizeof(*now));
+	FREED struct rl_set_words *now = calloc(RL_SETS_MAX, sizeof(*now));
 	int number = set_session_find(session, loading->words->name);
 	int ret = now ? sets_words_read(instance, now) : -ENOMEM;
 
-	if (!ret && number >= 0 && same_source(&now[number], loading->words)) {
-		if (!loading->why)
-			ret = shrink_check(loading, session, number);
-		if (!ret && !loading->why)
-			table_write(loading, session, number);
-		if (loading->why)
-			session->sets[number].failed_ns = clock_ns(CLOCK_REALTIME);
-	}
-	free(now);
+	if (ret || number < 0 || !same_source(&now[number], loading->words))
+		return ret;
+	if (!loading->why)
+		ret = shrink_check(loading, session, number);
+	if (!ret && !loading->why)
+		table_write(loading, session, number);
+	if (loading->why)
+		session->sets[number].failed_ns = clock_ns(CLOCK_REALTIME);
 	return ret;
 }
 
@@ -317,40 +307,37 @@ static int known_read(const struct target *target, struct known *out)
 	return ret;
 }
 
-/* Notes that the policy has it. */
-static bool is_named(struct set_load *load, const char *name)
-{
-	for (int i = 0; i < load->name_count; i++) {
-		if (strcmp(load->names[i], name) != 0)
-			continue;
-		load->found |= 1ull << i;
-		return true;
-	}
-	return !load->name_count;
-}
-
-static int set_consider(struct set_load *load, const struct rl_set_words *words,
-			const struct rl_set *set)
-{
-	if (words->source != RL_SET_DYNAMIC)
-		return is_wanted(load, words, set) ? set_load(load, words) : 0;
-	if (!load->name_count)
-		return 0;
-	return fail("set %s: it has no file: `rlctl set swap %s FILE` replaces its members",
-		    words->name, words->name);
-}
-
 int sets_load(struct set_load *load)
 {
+	FREED struct known *known = calloc(1, sizeof(*known));
 	bool failed = false;
-	struct known *known = calloc(1, sizeof(*known));
-	int ret = known ? known_read(load->target, known) : fail("out of memory");
 
-	for (uint32_t i = 0; known && !ret && i < RL_SETS_MAX; i++)
-		if (known->words[i].name[0] && is_named(load, known->words[i].name))
-			failed = set_consider(load, &known->words[i], &known->sets[i]) || failed;
-	free(known);
-	return ret || failed ? -1 : 0;
+	if (!known)
+		return fail("out of memory");
+	if (known_read(load->target, known))
+		return -1;
+	for (uint32_t i = 0; i < RL_SETS_MAX; i++) {
+		const struct rl_set_words *words = &known->words[i];
+		bool named = !load->name_count;
+		int ret = 0;
+
+		for (int n = 0; n < load->name_count; n++)
+			if (words->name[0] && !strcmp(load->names[n], words->name)) {
+				load->found |= 1ull << n; /* the policy has it */
+				named = true;
+				break;
+			}
+		if (!words->name[0] || !named)
+			continue;
+		if (words->source == RL_SET_DYNAMIC && load->name_count)
+			ret = fail("set %s: it has no file: `rlctl set swap %s FILE` replaces its "
+				   "members",
+				   words->name, words->name);
+		else if (words->source != RL_SET_DYNAMIC && is_wanted(load, words, &known->sets[i]))
+			ret = set_load(load, words);
+		failed = failed || ret;
+	}
+	return failed ? -1 : 0;
 }
 
 /* ---- without an instance, or in one of a simulation */

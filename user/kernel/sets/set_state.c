@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "kernel/scope.h"
 #include "kernel/sets/set_load.h"
 
 static void tag_print(const struct set_session *session, char out[SET_TAG_MAX])
@@ -50,24 +51,6 @@ static int gather(uint32_t set, const struct member_entry *entry, void *arg)
 			       entry->expires ? left << RL_MEMBER_TIME_SHIFT : 0);
 }
 
-static void lists_print(FILE *file, struct gathering *gathering, const struct rl_set_words *words,
-			uint64_t now_ns, size_t *members)
-{
-	for (uint32_t i = 0; i < RL_SETS_MAX; i++) {
-		struct member_list *list = &gathering->lists[i];
-
-		if (!(gathering->dynamic >> i & 1))
-			continue;
-		member_list_unite(list);
-		member_state_set_begin(file, words[i].name);
-		for (size_t m = 0; m < list->count; m++)
-			member_state_member(file, &list->items[m].member,
-					    list->items[m].life_ns ? now_ns + list->items[m].life_ns
-								   : 0);
-		*members += list->count;
-	}
-}
-
 static int gathering_print(struct set_session *session, struct gathering *gathering,
 			   const struct rl_set_words *words, char **text, size_t *size,
 			   size_t *members)
@@ -84,17 +67,35 @@ static int gathering_print(struct set_session *session, struct gathering *gather
 	if (!file)
 		return ret ? ret : -ENOMEM;
 	member_state_begin(file, now_ns, tag, gathering->owner);
-	lists_print(file, gathering, words, now_ns, members);
+	for (uint32_t i = 0; i < RL_SETS_MAX; i++) {
+		struct member_list *list = &gathering->lists[i];
+
+		if (!(gathering->dynamic >> i & 1))
+			continue;
+		member_list_unite(list);
+		member_state_set_begin(file, words[i].name);
+		for (size_t m = 0; m < list->count; m++)
+			member_state_member(file, &list->items[m].member,
+					    list->items[m].life_ns ? now_ns + list->items[m].life_ns
+								   : 0);
+		*members += list->count;
+	}
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-static int session_print(const struct instance *instance, struct gathering *gathering,
-			 const struct rl_set_words *words, char **text, size_t *size,
-			 size_t *members)
+static int dynamic_print(const struct instance *instance, struct gathering *gathering, char **text,
+			 size_t *size, size_t *members)
 {
+	FREED struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
+	int ret = words ? sets_words_read(instance, words) : -ENOMEM;
 	struct set_session session;
-	int ret = set_session_open(instance, false, &session);
 
+	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
+		if (words[i].name[0] && words[i].source == RL_SET_DYNAMIC)
+			gathering->dynamic |= 1ull << i;
+	if (ret || !gathering->dynamic)
+		return ret;
+	ret = set_session_open(instance, false, &session);
 	if (ret)
 		return ret;
 	ret = gathering_print(&session, gathering, words, text, size, members);
@@ -102,25 +103,10 @@ static int session_print(const struct instance *instance, struct gathering *gath
 	return ret;
 }
 
-static int dynamic_print(const struct instance *instance, struct gathering *gathering, char **text,
-			 size_t *size, size_t *members)
-{
-	struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
-	int ret = words ? sets_words_read(instance, words) : -ENOMEM;
-
-	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		if (words[i].name[0] && words[i].source == RL_SET_DYNAMIC)
-			gathering->dynamic |= 1ull << i;
-	if (!ret && gathering->dynamic)
-		ret = session_print(instance, gathering, words, text, size, members);
-	free(words);
-	return ret;
-}
-
 int set_state_print(const struct instance *instance, const char *owner, char **text, size_t *size,
 		    size_t *members)
 {
-	struct gathering *gathering = calloc(1, sizeof(*gathering));
+	FREED struct gathering *gathering = calloc(1, sizeof(*gathering));
 	int ret = -ENOMEM;
 
 	*text = NULL;
@@ -131,7 +117,6 @@ int set_state_print(const struct instance *instance, const char *owner, char **t
 	}
 	for (uint32_t i = 0; gathering && i < RL_SETS_MAX; i++)
 		member_list_clear(&gathering->lists[i]);
-	free(gathering);
 	if (!ret)
 		return 0;
 	free(*text);
@@ -147,7 +132,6 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 {
 	const char *device = session->instance->device;
 	int number = set_session_find(session, saved->name), ret;
-	struct member_entry *entries;
 
 	if (number < 0 || !words[number].name[0] || words[number].source != RL_SET_DYNAMIC) {
 		note("%s: set %s: the policy has no such set, or it has a file: its %zu members "
@@ -155,11 +139,11 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 		     device, saved->name, saved->list.count);
 		return 0;
 	}
-	entries = member_entries(&saved->list, 0, set_clock(session->instance));
+	FREED struct member_entry *entries =
+		member_entries(&saved->list, 0, set_clock(session->instance));
 	ret = entries ? member_table_add(&session->table, number, entries, saved->list.count,
 					 result)
 		      : -ENOMEM;
-	free(entries);
 	if (ret)
 		return fail("%s: set %s: restoring failed: %s", device, saved->name,
 			    strerror(-ret));
@@ -172,7 +156,7 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 int set_state_restore(struct instance *instance, const struct member_state *state,
 		      struct member_result *results)
 {
-	struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
+	FREED struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
 	struct set_session session = {0};
 	int ret = words ? sets_words_read(instance, words) : -ENOMEM, failed = 0;
 
@@ -182,7 +166,6 @@ int set_state_restore(struct instance *instance, const struct member_state *stat
 		failed = set_restore(&session, words, &state->sets[i], &results[i]) || failed;
 	if (!ret && set_session_close(&session))
 		failed = 1;
-	free(words);
 	if (ret == -ENOENT) {
 		note("%s: the policy has no set: nothing is restored", instance->device);
 		ret = 0;

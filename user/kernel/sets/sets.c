@@ -83,30 +83,10 @@ static void layout_refresh(void *arg)
 	map_get(session->layout_fd, session->table.layout);
 }
 
-/* The kernel maps nothing for descriptors that are for reading only. */
-static int layout_copy(struct set_session *session)
-{
-	session->table.layout = calloc(1, sizeof(*session->table.layout));
-	session->table.store.refresh = layout_refresh;
-	return session->table.layout ? map_get(session->layout_fd, session->table.layout) : -ENOMEM;
-}
-
-static int session_begin(struct set_session *session)
-{
-	struct rl_member_layout *layout =
-		map_whole(session->layout_fd, sizeof(*layout), PROT_READ | PROT_WRITE);
-
-	if (!layout)
-		return -errno;
-	session->table.layout = layout;
-	/* A writer that was killed may have changed members without making packets ask anew. */
-	session->published = layout->changes - layout->writing;
-	return member_table_begin(&session->table);
-}
-
 static int session_open(struct set_session *session)
 {
 	const struct instance *instance = session->instance;
+	struct rl_member_layout *layout;
 	int ret = sets_read(instance, session->sets);
 
 	if (ret)
@@ -120,7 +100,19 @@ static int session_open(struct set_session *session)
 	session->layout_fd = policy_map_open(instance, POLICY_MAP_member_layout);
 	if (session->layout_fd < 0)
 		return session->layout_fd;
-	return session->writes ? session_begin(session) : layout_copy(session);
+	/* The kernel maps nothing for descriptors that are for reading only. */
+	layout = session->writes
+			 ? map_whole(session->layout_fd, sizeof(*layout), PROT_READ | PROT_WRITE)
+			 : calloc(1, sizeof(*layout));
+	if (!layout)
+		return -errno;
+	session->table.layout = layout;
+	session->table.store.refresh = session->writes ? NULL : layout_refresh;
+	if (!session->writes)
+		return map_get(session->layout_fd, layout);
+	/* A writer that was killed may have changed members without making packets ask anew. */
+	session->published = layout->changes - layout->writing;
+	return member_table_begin(&session->table);
 }
 
 static void session_free(struct set_session *session)
@@ -177,13 +169,6 @@ int set_session_open(const struct instance *instance, bool writes, struct set_se
 	return ret == -ENOENT ? ret : report_error(instance, ret);
 }
 
-int set_session_publish(struct set_session *session)
-{
-	session->published = session->table.layout->changes;
-	session->table.now = member_time(set_clock(session->instance));
-	return policy_generation_add(session->instance);
-}
-
 static int sets_keep(struct set_session *session)
 {
 	struct rl_set before[RL_SETS_MAX];
@@ -195,51 +180,47 @@ static int sets_keep(struct set_session *session)
 	return ret;
 }
 
-/* The next writer makes up for what is not kept or published: `writing` says so. */
-static int session_end(struct set_session *session)
-{
-	int ret = sets_keep(session);
-
-	if (!ret && session->published != session->table.layout->changes)
-		ret = set_session_publish(session);
-	if (ret)
-		return report_error(session->instance, ret);
-	member_table_end(&session->table);
-	return 0;
-}
-
-static void change_report(const struct set_session *session, const char *name,
-			  enum change_kind kind, uint64_t now, uint64_t before)
-{
-	if (now > before)
-		instance_change_tell(
-			session->instance,
-			(struct instance_change){.kind = kind,
-						 .number = now - before,
-						 .name = name,
-						 .members = session->changed,
-						 .member_count = session->changed_count});
-}
-
 static void changes_report(const struct set_session *session)
 {
+	struct instance_change change = {.members = session->changed,
+					 .member_count = session->changed_count};
+
 	for (int i = 0; i < RL_SETS_MAX; i++) {
 		const struct rl_set *set = &session->sets[i], *opened = &session->opened[i];
+		const struct {
+			enum change_kind kind;
+			uint64_t number;
+		} kinds[] = {
+			{CHANGE_SET_ADD, set->added - opened->added},
+			{CHANGE_SET_DEL, set->deleted - opened->deleted},
+			{CHANGE_SET_FULL, set->refused - opened->refused},
+		};
 
 		if (!*set->name || strcmp(set->name, opened->name) != 0)
 			continue;
-		change_report(session, set->name, CHANGE_SET_ADD, set->added, opened->added);
-		change_report(session, set->name, CHANGE_SET_DEL, set->deleted, opened->deleted);
-		change_report(session, set->name, CHANGE_SET_FULL, set->refused, opened->refused);
+		change.name = set->name;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			change.kind = kinds[k].kind;
+			change.number = kinds[k].number;
+			if ((int64_t)change.number > 0)
+				instance_change_tell(session->instance, change);
+		}
 	}
 }
 
 int set_session_close(struct set_session *session)
 {
-	int ret = session->writes ? session_end(session) : 0;
+	int ret = session->writes ? sets_keep(session) : 0;
 
-	if (session->writes && !ret)
+	/* Packets are to ask anew. */
+	if (!ret && session->writes && session->published != session->table.layout->changes)
+		ret = policy_generation_add(session->instance);
+	if (ret) { /* the next writer makes up for what is not kept or published: `writing` */
+		report_error(session->instance, ret);
+	} else if (session->writes) {
+		member_table_end(&session->table);
 		changes_report(session);
+	}
 	session_free(session);
 	return ret;
 }

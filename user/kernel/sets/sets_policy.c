@@ -28,19 +28,6 @@ int set_groups_read(const struct instance *instance, struct compiled *out)
 
 /* ---- writing */
 
-/* Pages for twice what the sets may hold, because a swap holds the old members and the new ones. */
-static uint32_t pages_wanted(const struct rl_set_groups *groups, const struct rl_set *sets)
-{
-	uint64_t members = 0;
-	uint32_t pages = 1;
-
-	for (uint32_t i = 0; i < RL_SETS_MAX; i++)
-		members += groups->words[i].name[0] ? groups->words[i].max : sets[i].max;
-	while (pages < 2 * member_table_pages(members))
-		pages *= 2;
-	return pages;
-}
-
 static int pages_copy(int from, int to)
 {
 	FREED union rl_member_page *page = malloc(sizeof(*page));
@@ -97,19 +84,29 @@ static int sets_note(const struct instance *instance, const struct rl_set_groups
 int sets_write(const struct instance *instance, const struct compiled *compiled)
 {
 	const struct inner_map map = {"rlctl_setgroups", sizeof(*compiled->groups), 0};
+	const struct rl_set_groups *groups = compiled->groups;
 	struct rl_set sets[RL_SETS_MAX];
+	uint64_t members = 0;
+	uint32_t pages = 1;
 	int ret;
 
-	if (!compiled->groups)
+	if (!groups)
 		return 0;
 	ret = sets_read(instance, sets);
+	if (ret)
+		return ret;
+	/* Pages for twice what the sets may hold, because a swap holds the old members and the new
+	 * ones. */
+	for (uint32_t i = 0; i < RL_SETS_MAX; i++)
+		members += groups->words[i].name[0] ? groups->words[i].max : sets[i].max;
+	while (pages < 2 * member_table_pages(members))
+		pages *= 2;
+	ret = pages_make(instance, pages);
 	if (!ret)
-		ret = pages_make(instance, pages_wanted(compiled->groups, sets));
-	if (!ret)
-		ret = sets_note(instance, compiled->groups, sets, false);
+		ret = sets_note(instance, groups, sets, false);
 	return ret ? ret
 		   : inner_make(instance, instance->fd.set_groups, compiled->header.half, &map,
-				compiled->groups);
+				groups);
 }
 
 /* ---- when a policy is in force */

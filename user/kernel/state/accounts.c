@@ -9,7 +9,6 @@
 #include "algorithm/gcra.h"
 #include "base/clock.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/maps/shared_table.h"
 #include "kernel/scope.h"
 
 #define CHUNK 4096u
@@ -26,7 +25,7 @@ int accounts_make(const struct instance *instance)
 
 int account_read(const struct instance *instance, uint32_t limit_id, struct rl_state *out)
 {
-	CLOSED int fd = shared_table_open(instance, &table);
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_accounts);
 	int ret = fd < 0 ? fd : bpf_map_lookup_elem(fd, &limit_id, out);
 
 	if (ret)
@@ -43,7 +42,7 @@ static int account_remove(int fd, uint32_t limit_id)
 
 int account_forget(const struct instance *instance, uint32_t limit_id)
 {
-	CLOSED int fd = shared_table_open(instance, &table);
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_accounts);
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -71,7 +70,7 @@ static int ids_find(int fd, uint64_t now, bool all, uint32_t *ids, size_t *count
 
 int accounts_sweep(const struct instance *instance, bool all)
 {
-	CLOSED int fd = shared_table_open(instance, &table);
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_accounts);
 	size_t count = 0;
 	int ret;
 

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <bpf/bpf.h>
-
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
@@ -38,7 +36,8 @@ static int copy_read(int fd, struct rl_alarms *out)
 	return ret;
 }
 
-int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms *out)
+/* Those of one half, at one moment: no packet is at it. -ENOENT: it has none. */
+static int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms *out)
 {
 	CLOSED int fd = inner_open(instance, instance->fd.alarms, half);
 
@@ -87,14 +86,6 @@ int alarms_write(const struct instance *instance, const struct compiled *compile
 	return ret ? ret : inner_make(instance, fd->alarms, half, &alarms, NULL);
 }
 
-static bool goes_on(const struct compiled *compiled)
-{
-	for (uint32_t i = 0; i < compiled->alarms->count; i++)
-		if (compiled->alarm_from[i])
-			return true;
-	return false;
-}
-
 /* The states of those in force, into the next ones and their counts. */
 static int states_carry(const struct instance *instance, const struct compiled *compiled,
 			struct rl_alarms *next, struct rl_alarm_counts *counts)
@@ -125,6 +116,7 @@ static int states_carry(const struct instance *instance, const struct compiled *
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled)
 {
 	uint32_t half = compiled->header.half;
+	bool go_on = false;
 	int ret = 0;
 
 	if (!compiled->alarms || compiled->alarms_same)
@@ -134,7 +126,9 @@ int alarms_go_on(const struct instance *instance, const struct compiled *compile
 	if (!counts || !next)
 		return -ENOMEM;
 	*next = *compiled->alarms;
-	if (goes_on(compiled))
+	for (uint32_t i = 0; i < compiled->alarms->count; i++)
+		go_on |= compiled->alarm_from[i];
+	if (go_on)
 		ret = states_carry(instance, compiled, next, counts);
 	CLOSED int counts_fd = inner_open(instance, instance->fd.alarm_counts, half);
 	CLOSED int fd = inner_open(instance, instance->fd.alarms, half);

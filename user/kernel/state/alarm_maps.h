@@ -12,9 +12,6 @@ uint32_t alarm_counts_size(const struct rl_instance *info);
 /* Their words and states, into out->alarms, for out->header. 0 or -errno; silent, as all here. */
 int alarms_get(const struct instance *instance, struct compiled *out);
 
-/* The same of one half, at one moment: no packet is at it. -ENOENT: it has none. */
-int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms *out);
-
 /* The sum of all CPUs' counts of each. */
 int alarm_counts_sum(const struct instance *instance, uint32_t half, uint64_t sums[RL_ALARMS_MAX]);
 

@@ -20,49 +20,30 @@
 
 #define READ_RETRIES 100
 
-/* As packets see it, whose clock is late by up to a tick: nothing is shown before it is so. */
-static uint64_t time_of(const struct instance *instance)
-{
-	if (instance->clock_injected)
-		return instance->now_ns;
-	return clock_ns(CLOCK_MONOTONIC) - instance->info.tick_ns;
-}
-
-/* The rate of the last tenth that has ended: just after a change it was of the other condition. */
-static double rate_of(const struct rl_alarm *alarm)
-{
-	const struct rl_alarm_state *s = &alarm->state;
-	bool changed = s->since_ns && s->since_ns == s->tenth_began_ns;
-	const struct rl_alarm_phase *phase = &alarm->phase[(s->on ^ changed) & 1];
-
-	return (double)s->last * NS_PER_SECOND / (double)phase->tenth_ns;
-}
-
-/* When a manual alarm goes off by itself; 0: it does not. */
-static uint64_t end_of(const struct rl_alarm *alarm)
-{
-	bool ends = alarm->state.on && alarm->phase[1].tenth_ns != RL_ALARM_NEVER;
-
-	return ends ? alarm_next(&alarm->state, alarm) : 0;
-}
-
 /* The state of an alarm that no packet has met since attach begins with the first. */
 static void alarm_tell(struct rl_alarm *alarm, uint64_t now_ns, uint64_t counted,
 		       struct alarm_now *out)
 {
-	if (alarm->state.tenth_began_ns)
+	const struct rl_alarm_state *s = &alarm->state;
+	const struct rl_alarm_phase *phase;
+
+	if (s->tenth_began_ns)
 		alarm_advance(&alarm->state, alarm, now_ns, counted);
+	/* The rate of the last tenth that has ended: just after a change it was of the other
+	 * condition. */
+	phase = &alarm->phase[(s->on ^ (s->since_ns && s->since_ns == s->tenth_began_ns)) & 1];
 	*out = (struct alarm_now){
-		.on = alarm->state.on,
-		.since_ns = alarm->state.since_ns,
-		.changes = alarm->state.changes,
+		.on = s->on,
+		.since_ns = s->since_ns,
+		.changes = s->changes,
 		.counted = counted,
-		.rate = rate_of(alarm),
+		.rate = (double)s->last * NS_PER_SECOND / (double)phase->tenth_ns,
 		.manual = alarm->manual,
-		.ends_ns = alarm->manual ? end_of(alarm) : 0,
 		.unit = alarm->unit,
 		.phase = {alarm->phase[0], alarm->phase[1]},
 	};
+	if (alarm->manual && s->on && alarm->phase[1].tenth_ns != RL_ALARM_NEVER)
+		out->ends_ns = alarm_next(s, alarm);
 	memcpy(out->name, alarm->name, sizeof(out->name) - 1);
 	memcpy(out->comment, alarm->comment, sizeof(out->comment) - 1);
 }
@@ -70,7 +51,11 @@ static void alarm_tell(struct rl_alarm *alarm, uint64_t now_ns, uint64_t counted
 static int read_once(const struct instance *instance, struct compiled *read, struct alarms_now *out)
 {
 	uint64_t sums[RL_ALARMS_MAX];
-	uint64_t now_ns = time_of(instance); /* first: what is counted after a copy is no silence */
+	/* First: what is counted after a copy is no silence. As packets see it, whose clock is late
+	 * by up to a tick: nothing is told before it is so. */
+	uint64_t now_ns = instance->clock_injected
+				  ? instance->now_ns
+				  : clock_ns(CLOCK_MONOTONIC) - instance->info.tick_ns;
 	int ret = alarms_get(instance, read);
 
 	if (ret || !read->alarms)
@@ -229,20 +214,12 @@ static int state_write(struct rl_alarms *all, uint32_t number, uint32_t guards, 
 	return packets_look(all);
 }
 
-static int number_find(const struct rl_alarms *all, const char *name)
-{
-	for (uint32_t i = 0; i < RL_ALARMS_MAX && i < all->count; i++)
-		if (all->alarm[i].manual && !strncmp(all->alarm[i].name, name, RL_ALARM_NAME_MAX))
-			return (int)i;
-	return -ENOENT;
-}
-
 int alarm_pull(const struct instance *instance, const struct alarm_pull *pull, bool *was_on)
 {
 	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
 	struct rl_policy_header header;
 	struct rl_alarms *all;
-	int number, ret = policy_header_read(instance, &header);
+	int ret = policy_header_read(instance, &header);
 
 	if (ret)
 		return ret;
@@ -252,9 +229,11 @@ int alarm_pull(const struct instance *instance, const struct alarm_pull *pull, b
 	all = map_whole(fd, sizeof(*all), PROT_READ | PROT_WRITE);
 	if (!all)
 		return -errno;
-	number = number_find(all, pull->name);
-	ret = number < 0 ? number
-			 : state_write(all, (uint32_t)number, header.guards, now_ns, pull, was_on);
+	ret = -ENOENT;
+	for (uint32_t i = 0; ret == -ENOENT && i < RL_ALARMS_MAX && i < all->count; i++)
+		if (all->alarm[i].manual &&
+		    !strncmp(all->alarm[i].name, pull->name, RL_ALARM_NAME_MAX))
+			ret = state_write(all, i, header.guards, now_ns, pull, was_on);
 	munmap(all, sizeof(*all));
 	return ret;
 }

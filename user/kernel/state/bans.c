@@ -165,20 +165,10 @@ uint64_t ban_until(const struct instance *instance, const struct rl_state_key *k
 	return ban.until_ns;
 }
 
-static void seat_free(const struct instance *instance, const struct rl_state_key *key,
-		      uint32_t number)
-{
-	CLOSED int fd = inner_open(instance, instance->fd.ban_seats, 0);
-	struct rl_ban_seat seat, none = {0};
-
-	if (fd >= 0 && number && !bpf_map_lookup_elem(fd, &number, &seat) &&
-	    !memcmp(&seat.key, key, sizeof(*key)))
-		bpf_map_update_elem(fd, &number, &none, BPF_ANY);
-}
-
 int ban_forget(const struct instance *instance, const struct rl_state_key *key)
 {
 	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
+	struct rl_ban_seat seat, none = {0};
 	struct rl_ban ban;
 	int ret;
 
@@ -189,7 +179,10 @@ int ban_forget(const struct instance *instance, const struct rl_state_key *key)
 	ret = bpf_map_delete_elem(fd, key);
 	if (ret && ret != -ENOENT)
 		return ret;
-	seat_free(instance, key, ban.seat);
+	CLOSED int seats = inner_open(instance, instance->fd.ban_seats, 0);
+	if (seats >= 0 && ban.seat && !bpf_map_lookup_elem(seats, &ban.seat, &seat) &&
+	    !memcmp(&seat.key, key, sizeof(*key)))
+		bpf_map_update_elem(seats, &ban.seat, &none, BPF_ANY);
 	return 0;
 }
 

@@ -193,17 +193,6 @@ static void share_maps_close(struct share_maps *maps)
 	munmap(maps->shares, sizeof(*maps->shares));
 }
 
-/* A step of the limit that still has the number may end meanwhile: then that limit counts as short
- * for a second. */
-static void number_begin(const struct instance *instance, struct rl_share *share,
-			 struct rl_share_counts *counts)
-{
-	share->limit_id = 0;
-	memset(counts, 0, counts_size(instance));
-	memset(share->arrived, 0, sizeof(share->arrived));
-	memset(share->admitted, 0, sizeof(share->admitted));
-}
-
 int share_counts_begin(const struct instance *instance, const struct compiled *compiled)
 {
 	struct share_maps maps;
@@ -217,35 +206,33 @@ int share_counts_begin(const struct instance *instance, const struct compiled *c
 		uint32_t number = rule->parts.index % RL_SHARES_MAX;
 		struct rl_share *share = &maps.shares->share[number];
 
-		if (rule->backend == RL_BACKEND_PARTS && share->limit_id != rule->limit_id)
-			number_begin(instance, share,
-				     &maps.counts[number * instance->info.possible_cpus]);
+		if (rule->backend != RL_BACKEND_PARTS || share->limit_id == rule->limit_id)
+			continue;
+		/* A step of the limit that still has the number may end meanwhile: then that limit
+		 * counts as short for a second. */
+		share->limit_id = 0;
+		memset(&maps.counts[number * instance->info.possible_cpus], 0,
+		       counts_size(instance));
+		memset(share->arrived, 0, sizeof(share->arrived));
+		memset(share->admitted, 0, sizeof(share->admitted));
 	}
 	share_maps_close(&maps);
 	return 0;
 }
 
-/* A step begins from the counts so far. */
-static void state_restart(const struct instance *instance, const struct rl_share_counts *counts,
-			  struct rl_share *share)
-{
-	*share = (struct rl_share){.limit_id = 0};
-	for (uint32_t cpu = 0; cpu < instance->info.possible_cpus; cpu++)
-		for (int i = 0; i < RL_SHARE_COUNTS; i++) {
-			share->arrived[i] += counts[cpu].arrived[i];
-			share->admitted[i] += counts[cpu].admitted[i];
-		}
-}
-
 int share_states_restart(const struct instance *instance)
 {
+	uint32_t cpus = instance->info.possible_cpus;
 	struct share_maps maps;
 
 	if (!share_maps_open(instance, &maps))
 		return errno == ENOENT ? 0 : -errno;
-	for (uint32_t i = 0; i < RL_SHARES_MAX; i++)
-		state_restart(instance, &maps.counts[i * instance->info.possible_cpus],
-			      &maps.shares->share[i]);
+	memset(maps.shares->share, 0, sizeof(maps.shares->share));
+	for (uint32_t i = 0; i < RL_SHARES_MAX * cpus; i++) /* a step begins from the counts */
+		for (int k = 0; k < RL_SHARE_COUNTS; k++) {
+			maps.shares->share[i / cpus].arrived[k] += maps.counts[i].arrived[k];
+			maps.shares->share[i / cpus].admitted[k] += maps.counts[i].admitted[k];
+		}
 	memset(maps.shares->bins, 0, sizeof(maps.shares->bins));
 	maps.shares->next_ns = maps.shares->busy_ns = maps.shares->uneasy_ns = 0;
 	share_maps_close(&maps);

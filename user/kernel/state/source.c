@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <bpf/bpf.h>
 
@@ -26,11 +27,6 @@
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
-
-static uint64_t max_ns(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static struct source_entry *entry_find(struct source_search *s, const struct rl_state_key *key)
 {
@@ -55,26 +51,24 @@ static int ban_found(struct source_search *s, const struct rl_state_key *key, co
 	return known ? 0 : search_add(s, &entry);
 }
 
-/* A cached refusal whose state the LRU has evicted: all that is known until it ends. */
-static int refusal_found(struct source_search *s, const struct rl_state_key *key, uint64_t word)
+/* An unconfirmed key, or a cached refusal whose state the LRU has evicted: all that is known until
+ * it ends. */
+static int unconfirmed_or_refusal_found(void *arg, const struct rl_state_key *key,
+					const struct rl_hot_slot *slot)
 {
+	struct source_search *s = arg;
 	uint64_t now = gcra_now(s->ctx.now_ns);
 	struct source_entry entry = {
 		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
 
+	if (!(slot->fingerprint & HOT_REFUSED))
+		return search_unconfirmed(s, key, slot);
 	/* Else the slot says no more than that the key is confirmed. */
 	if (entry_find(s, key) || !entry.rule ||
-	    !key_refusal_holds(entry.rule->generation, word, now))
+	    !key_refusal_holds(entry.rule->generation, slot->word, now))
 		return 0;
-	entry.allowance.wait_ns = (key_refusal_until(word) - now) >> RL_GRAIN_SHIFT;
+	entry.allowance.wait_ns = (key_refusal_until(slot->word) - now) >> RL_GRAIN_SHIFT;
 	return search_add(s, &entry);
-}
-
-static int unconfirmed_or_refusal_found(void *arg, const struct rl_state_key *key,
-					const struct rl_hot_slot *slot)
-{
-	return slot->fingerprint & HOT_REFUSED ? refusal_found(arg, key, slot->word)
-					       : search_unconfirmed(arg, key, slot);
 }
 
 /* The key of the address under a limit, without ports and protocol. */
@@ -156,9 +150,9 @@ static void next_find(struct source_search *s)
 	for (size_t i = 0; i < s->count; i++) {
 		struct source_entry *entry = &s->entries[i];
 
-		entry->next_ns = max_ns(entry->allowance.wait_ns, entry->ban_ns);
+		entry->next_ns = MAX(entry->allowance.wait_ns, entry->ban_ns);
 		if (entry->rule && !parts_begin_with_dest(key_parts(&entry->rule->limit)))
-			entry->next_ns = max_ns(entry->next_ns, source_ns);
+			entry->next_ns = MAX(entry->next_ns, source_ns);
 	}
 }
 
@@ -226,24 +220,8 @@ static int banned_found(struct source_search *s, const struct rl_state_key *key,
 	return entry.ban_ns ? search_add(s, &entry) : 0;
 }
 
-static int banned_find(struct source_search *s)
-{
-	return bans_walk(s, banned_found);
-}
-
-static int limited_find(struct source_search *s)
-{
-	int ret = states_walk(s);
-
-	if (!ret)
-		ret = shared_walk(s);
-	for (size_t i = 0; i < s->count; i++)
-		s->entries[i].next_ns = s->entries[i].allowance.wait_ns;
-	return ret;
-}
-
-static int list_read(const struct instance *instance, const struct policy *policy,
-		     int (*find)(struct source_search *), struct source_entry **out, size_t *count)
+static int list_read(const struct instance *instance, const struct policy *policy, bool bans,
+		     struct source_entry **out, size_t *count)
 {
 	struct source_search s = {
 		.instance = instance, .policy = policy, .is_other = true, .spent = true};
@@ -252,7 +230,11 @@ static int list_read(const struct instance *instance, const struct policy *polic
 	search_begin(&s);
 	ret = search_index(&s);
 	if (!ret)
-		ret = find(&s);
+		ret = bans ? bans_walk(&s, banned_found) : states_walk(&s);
+	if (!ret && !bans)
+		ret = shared_walk(&s);
+	for (size_t i = 0; !bans && i < s.count; i++)
+		s.entries[i].next_ns = s.entries[i].allowance.wait_ns;
 	search_end(&s);
 	if (ret) {
 		free(s.entries);
@@ -266,13 +248,13 @@ static int list_read(const struct instance *instance, const struct policy *polic
 int instance_bans_read(const struct instance *instance, const struct policy *policy,
 		       struct source_entry **out, size_t *count)
 {
-	return list_read(instance, policy, banned_find, out, count);
+	return list_read(instance, policy, true, out, count);
 }
 
 int instance_limited_read(const struct instance *instance, const struct policy *policy,
 			  struct source_entry **out, size_t *count)
 {
-	return list_read(instance, policy, limited_find, out, count);
+	return list_read(instance, policy, false, out, count);
 }
 
 /* ---- clearing states and bans */
@@ -352,30 +334,23 @@ static int known_found(void *arg, const struct rl_state_key *key, const struct r
 	       is_ripe(s->instance, slot->word);
 }
 
-static int hot_source_is_known(struct source_search *s, const struct rl_state_key *key)
-{
-	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
-	struct hot_table table;
-	int ret = hot_open(s->instance, &table);
-
-	if (ret)
-		return ret;
-	ret = hot_lookup(&table, &numbers, key, known_found, s);
-	hot_close(&table);
-	return ret;
-}
-
 int instance_source_is_known(const struct instance *instance, const uint8_t source[16], bool *known)
 {
+	const struct rl_rule numbers = {.flags = RL_RULE_LOOKUP_ADDRESS | RL_RULE_SIMPLE};
 	struct source_search s = {.instance = instance};
 	struct rl_state_key key = {0};
+	struct hot_table table;
 	int ret;
 
 	*known = false;
 	search_begin(&s);
 	if (s.ctx.hot) {
+		ret = hot_open(instance, &table);
+		if (ret)
+			return ret;
 		memcpy(key.addr, source, sizeof(key.addr));
-		ret = hot_source_is_known(&s, &key);
+		ret = hot_lookup(&table, &numbers, &key, known_found, &s);
+		hot_close(&table);
 		*known = ret > 0;
 		return ret < 0 ? ret : 0;
 	}

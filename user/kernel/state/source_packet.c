@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include <bpf/bpf.h>
 
@@ -66,49 +67,29 @@ static int state_lookup(struct source_search *s, const struct rule *rule,
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int account_lookup(struct source_search *s, const struct rule *rule,
-			  const struct rl_state_key *key)
-{
-	struct rl_state state;
-	int ret = account_read(s->instance, rule->limit_id, &state);
-
-	return ret || !state.word ? ret : search_state(s, key, &state, sizeof(state), 1);
-}
-
 static int limit_lookup(struct source_search *s, const struct rule *rule,
 			const struct rl_state_key *key)
 {
 	struct rl_rule numbers = search_numbers(s, rule);
+	bool hot = numbers.backend == RL_BACKEND_HOT;
 	struct hot_table table;
+	struct rl_state state;
 	int ret;
 
-	if (parts_are_account(&rule->limit))
-		return account_lookup(s, rule, key);
-	if (numbers.backend == RL_BACKEND_HOT || numbers.backend == RL_BACKEND_UNCONFIRMED) {
+	if (parts_are_account(&rule->limit)) {
+		ret = account_read(s->instance, rule->limit_id, &state);
+		return ret || !state.word ? ret : search_state(s, key, &state, sizeof(state), 1);
+	}
+	if (hot || numbers.backend == RL_BACKEND_UNCONFIRMED) {
 		ret = hot_open(s->instance, &table);
 		if (ret)
 			return ret;
-		ret = hot_lookup(
-			&table, &numbers, key,
-			numbers.backend == RL_BACKEND_HOT ? search_hot : search_unconfirmed, s);
+		ret = hot_lookup(&table, &numbers, key, hot ? search_hot : search_unconfirmed, s);
 		hot_close(&table);
-		if (ret || s->count || numbers.backend == RL_BACKEND_HOT)
+		if (ret || s->count || hot)
 			return ret;
 	}
 	return state_lookup(s, rule, key);
-}
-
-/* Remaining time of the ban of the key or of its source, whichever is longer. */
-static uint64_t ban_lookup(const struct source_search *s, const struct rl_state_key *key)
-{
-	struct rl_state_key source = {0};
-	uint64_t until = ban_until(s->instance, key), until_source;
-
-	prefix_mask(source.addr, s->addr, key_bits(s->addr, 32, 64));
-	until_source = ban_until(s->instance, &source);
-	if (until < until_source)
-		until = until_source;
-	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 
 /* packet_key() of a search; reads the members that the sets have now, where the key is one. */
@@ -126,6 +107,21 @@ static struct rl_state_key key_find(const struct source_search *s, const struct 
 	key = packet_key(rule, packet, &ask);
 	set_live_close(&sets);
 	return key;
+}
+
+/* Remaining time of the ban of the key, if one is given, or of the source (mapped), whichever is
+ * longer. */
+static uint64_t ban_left(const struct source_search *s, const struct rl_state_key *key,
+			 const uint8_t source[16])
+{
+	struct rl_state_key all = {0};
+	uint64_t until;
+
+	prefix_mask(all.addr, source, key_bits(source, 32, 64));
+	until = ban_until(s->instance, &all);
+	if (key)
+		until = MAX(until, ban_until(s->instance, key));
+	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 
 int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
@@ -146,9 +142,8 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 	}
 	if (!ret && s.count)
 		*out = s.entries[0];
-	s.addr = packet->src;
-	out->ban_ns = ban_lookup(&s, &out->key);
-	out->next_ns = out->ban_ns > out->allowance.wait_ns ? out->ban_ns : out->allowance.wait_ns;
+	out->ban_ns = ban_left(&s, &out->key, packet->src);
+	out->next_ns = MAX(out->ban_ns, out->allowance.wait_ns);
 	free(s.entries);
 	return ret;
 }
@@ -245,11 +240,7 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 uint64_t instance_source_ban(const struct instance *instance, const uint8_t source[16])
 {
 	struct source_search s = {.instance = instance};
-	struct rl_state_key key = {0};
-	uint64_t until;
 
 	search_begin(&s);
-	prefix_mask(key.addr, source, key_bits(source, 32, 64));
-	until = ban_until(instance, &key);
-	return until > s.ctx.now_ns ? until - s.ctx.now_ns : 0;
+	return ban_left(&s, NULL, source);
 }

@@ -39,13 +39,6 @@ static int id_compare(const void *a, const void *b)
 	return x->limit_id < y->limit_id ? -1 : x->limit_id > y->limit_id;
 }
 
-/* An account is of an address if a rule of it is. */
-static bool is_of_address(const struct source_search *s, const struct rule *rule)
-{
-	return !s->addr || rule->action != RL_ACTION_LIMIT || !parts_are_account(&rule->limit) ||
-	       rule->kind == PREFIX_ANY || rule_level(rule, s->addr, s->members) != LEVEL_NONE;
-}
-
 int search_index(struct source_search *s)
 {
 	size_t n = 0;
@@ -54,7 +47,10 @@ int search_index(struct source_search *s)
 	if (!s->by_id)
 		return -ENOMEM;
 	policy_for_each (s->policy, rule)
-		if (is_of_address(s, rule))
+		/* An account is of an address if a rule of it is. */
+		if (!s->addr || rule->action != RL_ACTION_LIMIT ||
+		    !parts_are_account(&rule->limit) || rule->kind == PREFIX_ANY ||
+		    rule_level(rule, s->addr, s->members) != LEVEL_NONE)
 			s->by_id[n++] = (struct search_id){rule->limit_id, rule};
 	s->by_id_count = n;
 	qsort(s->by_id, n, sizeof(*s->by_id), id_compare);
@@ -331,19 +327,6 @@ int bans_walk(struct source_search *s, walk_fn *found)
 			sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
 }
 
-/* Each once, whatever rules it has. */
-static int account_walk(struct source_search *s, const struct rule *rule)
-{
-	struct rl_state_key key = {.limit_id = rule->limit_id};
-	struct rl_state state;
-	int ret;
-
-	if (search_rule(s, rule->limit_id) != rule)
-		return 0;
-	ret = account_read(s->instance, rule->limit_id, &state);
-	return ret || !state.word ? ret : search_state(s, &key, &state, sizeof(state), 1);
-}
-
 int shared_walk(struct source_search *s)
 {
 	struct rl_shared_state value;
@@ -354,10 +337,17 @@ int shared_walk(struct source_search *s)
 		struct rl_state_key key = {.limit_id = rule->limit_id};
 		uint32_t index;
 
-		if (!ret && rule->action == RL_ACTION_LIMIT && parts_are_account(&rule->limit))
-			ret = account_walk(s, rule);
-		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
-		    rule_limits_connections(rule) ||
+		if (ret || rule->action != RL_ACTION_LIMIT)
+			continue;
+		if (parts_are_account(&rule->limit)) {
+			if (search_rule(s, rule->limit_id) != rule)
+				continue; /* each once, whatever rules it has */
+			ret = account_read(s->instance, rule->limit_id, &value.state);
+			if (!ret && value.state.word)
+				ret = search_state(s, &key, &value.state, sizeof(value.state), 1);
+			continue;
+		}
+		if (rule->limit.key != RL_KEY_RULE || rule_limits_connections(rule) ||
 		    (s->addr && rule->limit.share[0]) || /* not for each address */
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)

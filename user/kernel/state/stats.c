@@ -44,15 +44,6 @@ static int pressure_read(const struct instance *instance, struct instance_stats 
 	return ret;
 }
 
-/* In a simulation both clocks are those of the capture. */
-static int alarms_at_now(const struct instance *instance, struct instance_stats *out)
-{
-	out->alarms_at = clock_pair();
-	if (instance->clock_injected)
-		out->alarms_at = (struct clock_pair){instance->now_ns, instance->now_ns};
-	return alarms_read(instance, &out->alarms);
-}
-
 static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
 {
 	int ret = 0;
@@ -86,8 +77,11 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 		ret = connections_read(instance, &stats.policy, &stats.connections);
 	if (!ret)
 		ret = set_stats_read(instance, &stats.policy, &stats.sets);
+	stats.alarms_at = clock_pair();
+	if (instance->clock_injected) /* both clocks are those of the capture */
+		stats.alarms_at = (struct clock_pair){instance->now_ns, instance->now_ns};
 	if (!ret)
-		ret = alarms_at_now(instance, &stats);
+		ret = alarms_read(instance, &stats.alarms);
 	if (!ret)
 		ret = reasons_read(instance, stats.reasons);
 	if (!ret)

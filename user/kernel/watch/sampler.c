@@ -62,18 +62,6 @@ static void *grown(void *items, size_t count, size_t *room, size_t size)
 	return more;
 }
 
-static int sampled_add(struct sampled_list *list, const struct rl_sample *sample,
-		       uint64_t stands_for)
-{
-	void *items = grown(list->items, list->count, &list->room, sizeof(*list->items));
-
-	if (!items)
-		return -ENOMEM;
-	list->items = items;
-	list->items[list->count++] = (struct sampled){.packet = *sample, .stands_for = stands_for};
-	return 0;
-}
-
 static int sampled_compare(const void *a, const void *b)
 {
 	const struct sampled *x = a, *y = b;
@@ -132,7 +120,6 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 {
 	uint32_t most, count = 0;
 	uint64_t packets = slot_packets(sampler, slot, &most) + sampler->carried;
-	int ret = 0;
 
 	taken_cut(sampler, slot);
 	while (count < slot->count &&
@@ -141,10 +128,17 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 	/* So few packets are under the ceiling that none may be. Others were lost, and the
 	 * next slot does not stand for them. */
 	sampler->carried = !count && packets * slot->ceiling / TAGS < KEEP_MORE ? packets : 0;
-	for (uint32_t i = 0; !ret && i < count; i++)
-		ret = sampled_add(out, &slot->taken[i],
-				  packets / count + (i < packets % count ? 1 : 0));
-	return ret;
+	for (uint32_t i = 0; i < count; i++) {
+		void *items = grown(out->items, out->count, &out->room, sizeof(*out->items));
+
+		if (!items)
+			return -ENOMEM;
+		out->items = items;
+		out->items[out->count++] = (struct sampled){
+			.packet = slot->taken[i],
+			.stands_for = packets / count + (i < packets % count ? 1 : 0)};
+	}
+	return 0;
 }
 
 /* As many as the packets of the last slot would have needed, and more, as the next may have fewer.

@@ -21,6 +21,8 @@
 #include "kernel/attach/program.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/find.h"
+#include "kernel/maps/map.h"
+#include "kernel/scope.h"
 #include "kernel/state/stats.h"
 #include "policy/names.h"
 
@@ -57,16 +59,16 @@ static uint32_t entry_index(const struct watch *watch)
 	return watch->entry - watch->board->watcher;
 }
 
+uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns)
+{
+	return monotonic_ns + (uint64_t)watch->realtime_offset_ns;
+}
+
 static void offset_measure(struct watch *watch)
 {
 	if (!watch->instance->clock_injected)
 		watch->realtime_offset_ns =
 			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
-}
-
-uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns)
-{
-	return monotonic_ns + (uint64_t)watch->realtime_offset_ns;
 }
 
 /* ---- claiming an entry */
@@ -98,29 +100,16 @@ static int entry_claim(struct watch *watch)
 	return -EBUSY;
 }
 
-static uint32_t ring_bytes(uint32_t rate)
-{
-	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * RING_FACTOR;
-	uint32_t bytes = RING_MIN;
-
-	while (bytes < wanted && bytes < RING_MAX)
-		bytes *= 2;
-	return bytes;
-}
-
-static bool sample_passes(const struct rl_sample *sample)
-{
-	return sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes;
-}
-
 static int on_sample(void *arg, void *data, size_t size)
 {
 	struct watch *watch = arg;
 	const struct rl_sample *sample = data;
 
-	if (size >= sizeof(*sample) && !watch->failed)
-		watch->failed = sampler_add(&watch->samplers[sample_passes(sample)], sample,
-					    &watch->sampled);
+	if (size < sizeof(*sample) || watch->failed)
+		return 0;
+	watch->failed = sampler_add(&watch->samplers[sample->reason < RL_REASON_COUNT &&
+						     reason_rows[sample->reason].passes],
+				    sample, &watch->sampled);
 	return 0;
 }
 
@@ -128,19 +117,18 @@ static int on_sample(void *arg, void *data, size_t size)
  * previous ring. */
 static int ring_make(struct watch *watch, uint32_t rate)
 {
-	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rlctl_ring", 0, 0, ring_bytes(rate), NULL);
-	uint32_t index = entry_index(watch);
-	int ret = fd < 0 ? -errno : 0;
+	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * RING_FACTOR;
+	uint32_t index = entry_index(watch), bytes = RING_MIN;
+	int ret;
 
-	if (!ret && bpf_map_update_elem(watch->instance->fd.rings, &index, &fd, BPF_ANY))
-		ret = -errno;
-	if (!ret) {
-		watch->ring = ring_buffer__new(fd, on_sample, watch, NULL);
-		ret = watch->ring ? 0 : -errno;
-	}
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	while (bytes < wanted && bytes < RING_MAX)
+		bytes *= 2;
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rlctl_ring", 0, 0, bytes, NULL);
+	ret = fd < 0 ? fd : bpf_map_update_elem(watch->instance->fd.rings, &index, &fd, BPF_ANY);
+	if (ret)
+		return ret;
+	watch->ring = ring_buffer__new(fd, on_sample, watch, NULL);
+	return watch->ring ? 0 : -errno;
 }
 
 static int counts_reset(struct watch *watch)
@@ -153,9 +141,8 @@ static int counts_reset(struct watch *watch)
 	for (uint32_t i = 0; !ret && i < 2; i++) {
 		uint32_t stream = 2 * entry_index(watch) + i;
 
-		if (bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, watch->counts,
-					BPF_ANY))
-			ret = -errno;
+		ret = bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, watch->counts,
+					  BPF_ANY);
 	}
 	return ret;
 }
@@ -170,51 +157,30 @@ static uint32_t reasons_of(bool passes)
 	return bits;
 }
 
-static void prefix_put(struct rl_watcher *entry, const struct watch_options *options)
-{
-	static const uint8_t ones[16] = {255, 255, 255, 255, 255, 255, 255, 255,
-					 255, 255, 255, 255, 255, 255, 255, 255};
-	bool ipv4 = prefix_is_ipv4(options->addr, options->len);
-
-	entry->family = 0;
-	if (!options->has_prefix)
-		return;
-	memcpy(entry->addr, options->addr, sizeof(entry->addr));
-	prefix_mask((uint8_t *)entry->mask, ones, options->len);
-	entry->family = ipv4 ? 4 : 6;
-}
-
-static void samplers_make(struct watch *watch, const struct watch_options *options)
+/* Fills in what packets read; `reasons` last, which enables the entry. */
+static void entry_fill(struct watch *watch, const struct watch_options *options)
 {
 	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
 	uint32_t half = both && options->rate > 1 ? options->rate / 2 : options->rate;
+	struct rl_watcher *entry = watch->entry;
 	uint64_t now_ns = now_of(watch->instance);
+	uint8_t ones[16];
 
 	sampler_init(&watch->samplers[0], both ? options->rate - options->rate / 2 : options->rate,
 		     now_ns, watch->cpus);
 	sampler_init(&watch->samplers[1], half, now_ns, watch->cpus);
-}
-
-/* Fills in what packets read; `reasons` last, which enables the entry. */
-static void entry_fill(struct watch *watch, const struct watch_options *options)
-{
-	prefix_put(watch->entry, options);
-	watch->entry->counter_id = options->counter_id;
+	entry->family = 0;
+	if (options->has_prefix) {
+		memset(ones, 0xff, sizeof(ones));
+		memcpy(entry->addr, options->addr, sizeof(entry->addr));
+		prefix_mask((uint8_t *)entry->mask, ones, options->len);
+		entry->family = prefix_is_ipv4(options->addr, options->len) ? 4 : 6;
+	}
+	entry->counter_id = options->counter_id;
 	for (int i = 0; i < 2; i++)
-		watch->entry->stream[i] = watch->samplers[i].stream;
-	__atomic_store_n(&watch->entry->reasons, options->reasons, __ATOMIC_RELEASE);
+		entry->stream[i] = watch->samplers[i].stream;
+	__atomic_store_n(&entry->reasons, options->reasons, __ATOMIC_RELEASE);
 	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);
-}
-
-static int board_map(struct watch *watch)
-{
-	void *board = mmap(NULL, sizeof(*watch->board), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   watch->instance->fd.data_watch, 0);
-
-	if (board == MAP_FAILED)
-		return -errno;
-	watch->board = board;
-	return 0;
 }
 
 int watch_open(const struct instance *instance, const struct watch_options *options,
@@ -230,7 +196,9 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	watch->instance = instance;
 	watch->quiet = options->quiet;
 	watch->cpus = cpus_possible();
-	ret = watch->cpus < 0 ? watch->cpus : board_map(watch);
+	watch->board =
+		map_whole(instance->fd.data_watch, sizeof(*watch->board), PROT_READ | PROT_WRITE);
+	ret = watch->cpus < 0 ? watch->cpus : watch->board ? 0 : -errno;
 	if (!ret) {
 		ret = entry_claim(watch);
 		if (ret) {
@@ -248,7 +216,6 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 		return ret;
 	}
 	offset_measure(watch);
-	samplers_make(watch, options);
 	entry_fill(watch, options);
 	*out = watch;
 	return 0;
@@ -328,8 +295,7 @@ static int counts_learn(struct watch *watch)
 	for (uint32_t i = 0; !ret && i < 2; i++) {
 		uint32_t stream = 2 * entry_index(watch) + i;
 
-		if (bpf_map_lookup_elem(watch->instance->fd.watch_counts, &stream, watch->counts))
-			return -errno;
+		ret = bpf_map_lookup_elem(watch->instance->fd.watch_counts, &stream, watch->counts);
 		for (int cpu = 0; !ret && cpu < watch->cpus; cpu++) {
 			const struct rl_watch_count *count = &watch->counts[cpu];
 
@@ -356,20 +322,24 @@ static int samples_take(struct watch *watch)
 	return read < 0 ? read : watch->failed;
 }
 
-static void ceilings_put(struct watch *watch)
+/* Takes what has come, closes the slots before `slot_ns`, and hands over the samples that were
+ * drawn. */
+static int slots_close(struct watch *watch, uint64_t slot_ns, uint32_t more,
+		       watch_sample_fn *sample, void *arg)
 {
-	if (__atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
-		return; /* another watch has the entry */
-	for (int i = 0; i < 2; i++)
+	bool enough = false, ours;
+	int ret = samples_take(watch);
+
+	for (int i = 0; !ret && i < 2; i++) {
+		struct sampler *sampler = &watch->samplers[i];
+
+		ret = sampler_close(sampler, sampler_slot_of(sampler, slot_ns) + more,
+				    &watch->sampled);
+	}
+	ours = __atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) == watch->until_ns;
+	for (int i = 0; ours && i < 2; i++) /* else another watch has the entry */
 		__atomic_store_n(&watch->entry->stream[i].ceiling,
 				 watch->samplers[i].stream.ceiling, __ATOMIC_RELAXED);
-}
-
-/* Hands over the samples of the slots that were drawn. */
-static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, void *arg)
-{
-	bool enough = false;
-
 	if (ret) {
 		fail("%s: reading the samples failed: %s", watch->instance->device, strerror(-ret));
 		return ret;
@@ -383,32 +353,16 @@ static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, 
 
 int watch_poll(struct watch *watch, watch_sample_fn *sample, void *arg)
 {
-	uint64_t now_ns = now_of(watch->instance);
-	int ret = samples_take(watch);
+	int ret = slots_close(watch, now_of(watch->instance) - CLOSE_NS, 0, sample, arg);
 
-	for (int i = 0; !ret && i < 2; i++) {
-		struct sampler *sampler = &watch->samplers[i];
-
-		ret = sampler_close(sampler, sampler_slot_of(sampler, now_ns - CLOSE_NS),
-				    &watch->sampled);
-	}
-	ceilings_put(watch);
-	ret = samples_drawn(watch, ret, sample, arg);
 	return ret ? ret : entry_renew(watch);
 }
 
 int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample, void *arg)
 {
 	uint64_t now_ns = now_of(watch->instance);
-	uint64_t end_ns = now_ns < until_ns ? now_ns : until_ns - 1;
-	int ret = samples_take(watch);
 
-	for (int i = 0; !ret && i < 2; i++) {
-		struct sampler *sampler = &watch->samplers[i];
-
-		ret = sampler_close(sampler, sampler_slot_of(sampler, end_ns) + 1, &watch->sampled);
-	}
-	return samples_drawn(watch, ret, sample, arg);
+	return slots_close(watch, now_ns < until_ns ? now_ns : until_ns - 1, 1, sample, arg);
 }
 
 int watch_until(struct watch *watch, uint64_t end_ns, watch_sample_fn *sample, void *arg)

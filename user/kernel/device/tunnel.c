@@ -1,25 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device's peers, by generic netlink from the kernel or as text from a program. Where
- * the addresses of several peers hold the one within the tunnel, the longest prefix is meant. */
+/* Tunnels by what netlink says of links: their kind, and the addresses of their ends. */
 
 #include "kernel/device/tunnel.h"
 
 #include <arpa/inet.h>
 #include <linux/genetlink.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <linux/wireguard.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/privilege.h"
 #include "base/units.h"
 #include "kernel/device/device_stack.h"
 #include "kernel/device/netlink.h"
+#include "kernel/scope.h"
+
+struct list {
+	struct tunnel *tunnels;
+	const struct tunnel_kind *kind[TUNNELS_MAX];
+	size_t count;
+};
+
+/* The address, unless it is missing, any or of a group. */
+static bool address_read(const struct nlattr *data, uint8_t type, uint8_t out[16])
+{
+	const struct nlattr *at = type ? netlink_attribute_in(data, type, 4) : NULL;
+	static const uint8_t none[16];
+
+	if (!at)
+		return false;
+	address_map(mnl_attr_get_payload(at), mnl_attr_get_payload_len(at), out);
+	return memcmp(out, none, 16) != 0 && memcmp(out + 12, none, 4) != 0 && out[0] != 0xff &&
+	       !(prefix_is_ipv4(out, 128) && IN_MULTICAST(ntohl(*(const uint32_t *)(out + 12))));
+}
+
+static void ends_read(const struct nlattr *data, const struct tunnel_kind *kind,
+		      struct tunnel *tunnel)
+{
+	struct flow *outer = &tunnel->outer;
+	const struct nlattr *port =
+		kind->port ? netlink_attribute_in(data, kind->port, sizeof(uint16_t)) : NULL;
+
+	outer->proto = kind->proto;
+	tunnel->known = address_read(data, kind->remote, outer->src) ||
+			address_read(data, kind->remote6, outer->src);
+	outer->dst_known = address_read(data, kind->local, outer->dst) ||
+			   address_read(data, kind->local6, outer->dst);
+	outer->dport = port ? ntohs(mnl_attr_get_u16(port)) : 0;
+}
+
+static int link_read(const struct nlmsghdr *message, void *arg)
+{
+	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const struct nlattr *info = netlink_attribute(message, sizeof(*link), IFLA_LINKINFO, 0);
+	const struct nlattr *name = netlink_attribute(message, sizeof(*link), IFLA_IFNAME, 1);
+	const struct tunnel_kind *kind = tunnel_kind_of(message);
+	const struct nlattr *data = kind ? netlink_attribute_in(info, IFLA_INFO_DATA, 0) : NULL;
+	struct list *list = arg;
+	struct tunnel *tunnel;
+
+	if (!kind || !name || list->count == TUNNELS_MAX || !(link->ifi_flags & IFF_UP))
+		return MNL_CB_OK;
+	tunnel = &list->tunnels[list->count];
+	*tunnel = (struct tunnel){.ifindex = link->ifi_index};
+	snprintf(tunnel->device, sizeof(tunnel->device), "%s", mnl_attr_get_str(name));
+	list->kind[list->count++] = kind;
+	if (data)
+		ends_read(data, kind, tunnel);
+	return MNL_CB_OK;
+}
+
+/* ---- the peers of WireGuard: where their packets come from
+ *
+ * A device's peers, by generic netlink from the kernel or as text from a program. Where
+ * the addresses of several peers hold the one within the tunnel, the longest prefix is meant. */
 
 #define SOCKETS      "/var/run/wireguard"
 #define WAIT_SECONDS 2
@@ -50,8 +109,6 @@ static void endpoint_meet(struct tunnel_search *search, const void *addr, size_t
 	search->peer.sport = port;
 	search->has_peer = true;
 }
-
-/* ---- the kernel */
 
 static void endpoint_read(struct tunnel_search *search, const struct nlattr *at)
 {
@@ -134,8 +191,6 @@ static bool kernel_ask(int ifindex, struct tunnel_search *search)
 	return !ret;
 }
 
-/* ---- a program */
-
 /* "192.0.2.1:51820" or "[2001:db8::1]:51820" */
 static void endpoint_parse(struct tunnel_search *search, char *text)
 {
@@ -194,55 +249,42 @@ static void line_take(struct tunnel_search *search, char *line)
 }
 
 /* The answer ends with an empty line, as does the question. */
-static bool answer_take(int fd, struct tunnel_search *search)
-{
-	static const char question[] = "get=1\n\n";
-	FILE *file = fdopen(fd, "r");
-	char *line = NULL;
-	size_t room = 0;
-	bool ended = false;
-
-	if (!file) {
-		close(fd);
-		return false;
-	}
-	if (send(fd, question, strlen(question), MSG_NOSIGNAL) < 0) {
-		fclose(file);
-		return false;
-	}
-	while (!ended && getline(&line, &room, file) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		ended = !*line;
-		line_take(search, line);
-	}
-	free(line);
-	fclose(file);
-	return ended;
-}
-
 static bool program_ask(const char *device, struct tunnel_search *search)
 {
+	static const char question[] = "get=1\n\n";
 	const struct timeval wait = {.tv_sec = WAIT_SECONDS};
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	int fd;
+	FREED char *line = NULL;
+	size_t room = 0;
 
 	if (snprintf(name.sun_path, sizeof(name.sun_path), SOCKETS "/%s.sock", device) >=
 	    (int)sizeof(name.sun_path))
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) ||
-	    connect(fd, (const struct sockaddr *)&name, sizeof(name))) {
-		close(fd);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CLOSED_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		scope_fd(&fd);
 		return false;
 	}
-	return answer_take(fd, search);
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) ||
+	    connect(fd, (const struct sockaddr *)&name, sizeof(name)) ||
+	    send(fd, question, strlen(question), MSG_NOSIGNAL) < 0)
+		return false;
+	while (getline(&line, &room, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!*line)
+			return true;
+		line_take(search, line);
+	}
+	return false;
 }
 
-bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[16],
-			 struct flow *outer)
+/* The outer packets of the peer that the address within the tunnel belongs to, by the kernel, or
+ * for a device of type tun by the socket of the program that serves it (wireguard-go, boringtun).
+ * False if there is no such peer, or it cannot be found out. Raises CAP_NET_ADMIN. */
+static bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[16],
+				struct flow *outer)
 {
 	struct flow found = {0};
 	struct tunnel_search search = {
@@ -253,4 +295,41 @@ bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[1
 	*outer = found;
 	outer->dport = search.port;
 	return search.found;
+}
+
+/* ---- all of them */
+
+static void peer_find(const struct tunnel_kind *kind, const struct flow *flow,
+		      struct tunnel *tunnel)
+{
+	struct route_back back;
+
+	if (!strcmp(kind->name, "wireguard") || !strcmp(kind->name, "tun"))
+		tunnel->known = wireguard_peer_find(tunnel->ifindex, tunnel->device, flow->src,
+						    &tunnel->outer);
+	if (tunnel->outer.proto == IPPROTO_IPIP) /* whatever carries it */
+		tunnel->outer.proto = prefix_is_ipv4(flow->src, 128) ? IPPROTO_IPIP : IPPROTO_IPV6;
+	if (!tunnel->known || tunnel->outer.dst_known)
+		return;
+	route_back_find(&tunnel->outer, &back);
+	tunnel->outer.dst_known = back.has_local;
+	memcpy(tunnel->outer.dst, back.local, sizeof(back.local));
+}
+
+size_t tunnels_find(const struct flow *flow, struct tunnel out[TUNNELS_MAX])
+{
+	struct list list = {.tunnels = out};
+	union netlink_request request;
+	size_t count = 0;
+
+	netlink_start(&request, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
+	if (netlink_ask(NETLINK_ROUTE, &request, link_read, &list))
+		return 0;
+	for (size_t i = 0; i < list.count; i++) {
+		if (!device_holds(out[i].ifindex, flow))
+			continue;
+		out[count] = out[i];
+		peer_find(list.kind[i], flow, &out[count++]);
+	}
+	return count;
 }
