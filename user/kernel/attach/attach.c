@@ -32,7 +32,6 @@
 #include "kernel/instance/gc.h"
 #include "kernel/instance/group.h"
 #include "kernel/instance/open.h"
-#include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"

@@ -15,7 +15,6 @@
 #include "kernel/attach/object_bytes.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/hot_table.h"
-#include "kernel/maps/lru.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/policy/filters.h"

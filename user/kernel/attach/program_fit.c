@@ -16,7 +16,6 @@
 #include "kernel/attach/xdp.h"
 #include "kernel/failures.h"
 #include "kernel/instance/find.h"
-#include "kernel/instance/owner.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/filters.h"

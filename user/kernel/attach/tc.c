@@ -22,7 +22,6 @@
 #include "kernel/device/device.h"
 #include "kernel/device/netlink.h"
 #include "kernel/failures.h"
-#include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "rlctl.skel.h"
 

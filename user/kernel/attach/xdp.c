@@ -17,7 +17,6 @@
 #include "kernel/device/device.h"
 #include "kernel/failures.h"
 #include "kernel/instance/liveness.h"
-#include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "kernel/scope.h"
 #include "rlctl.skel.h"

@@ -23,7 +23,6 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/attach/xdp.h"
 #include "kernel/device/device.h"
-#include "kernel/instance/owner.h"
 #include "kernel/instance/pins.h"
 #include "kernel/scope.h"
 #include "rlctl.skel.h"

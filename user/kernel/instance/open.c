@@ -13,10 +13,9 @@
 #include "base/message.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/program.h"
-#include "kernel/instance/find.h"
-#include "kernel/instance/owner.h"
-#include "kernel/instance/selection.h"
 #include "kernel/failures.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/selection.h"
 #include "kernel/scope.h"
 
 #define NAMES_MAX 512 /* bytes of device names in a message */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads and clears entries of the hot table from user space. */
+/* The tables of states: reads and clears entries of the hot table, and sizes the LRUs. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/instance/instance.h"
+#include "policy/policy.h"
 #include "rlctl_abi.h"
 
 /* Sets of the negative cache: one for every two sets of sources. */
@@ -47,3 +48,16 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 
 /* Number of slots with debt. */
 int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
+
+/* ---- the LRU maps that hold states, and rules that outlast them */
+
+/* Capacity in states. */
+uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru);
+
+/* Minimum time between two state creations on one CPU, in nanoseconds. */
+uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru);
+
+/* Prints a note for the rule of `next` (a policy or one prefix) whose period is longer than states
+ * survive in its LRU under a flood, unless a rule of `current` has at least that period. */
+void lru_notes(const struct instance *instance, const struct policy *current,
+	       const struct policy *next);

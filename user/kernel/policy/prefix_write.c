@@ -26,7 +26,7 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/lru.h"
+#include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
