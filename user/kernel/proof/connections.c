@@ -231,17 +231,24 @@ static struct rl_connection_limit *place_find(const struct counts *counts, uint3
 	return NULL;
 }
 
-/* limit_id 0: any. */
-static bool has_limit(const struct policy *policy, uint32_t limit_id)
+static bool policy_has_limit(const struct policy *policy, uint32_t limit_id)
 {
 	policy_for_each (policy, rule)
-		if (rule_limits_connections(rule) && (!limit_id || rule->limit_id == limit_id))
+		if (rule_limits_connections(rule) && rule->limit_id == limit_id)
 			return true;
 	return false;
 }
 
 #define FREE_TRIES    20
 #define FREE_PAUSE_NS 5000000 /* between them */
+
+static bool counts_any(const struct rl_connection_limit *limits, const bool which[])
+{
+	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
+		if (which[i] && __atomic_load_n(&limits[i].open, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
 
 /* Limits that neither policy has give their places back, once nothing is counted under them: the
  * kernel takes a socket from the walk's sight just before its end is counted. One that stays is
@@ -255,8 +262,8 @@ static int places_free(const struct instance *instance, const struct counts *cou
 	int ret = 0;
 
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++) {
-		ends[i] = limit[i].limit_id && !has_limit(a, limit[i].limit_id) &&
-			  !has_limit(b, limit[i].limit_id);
+		ends[i] = limit[i].limit_id && !policy_has_limit(a, limit[i].limit_id) &&
+			  !policy_has_limit(b, limit[i].limit_id);
 		any |= ends[i];
 		if (ends[i])
 			__atomic_store_n(&limit[i].counts, 0, __ATOMIC_SEQ_CST);
@@ -264,13 +271,12 @@ static int places_free(const struct instance *instance, const struct counts *cou
 	if (!any)
 		return 0;
 	readers_wait();
-	for (int tries = 0; !ret && any && tries < FREE_TRIES; tries++) {
+	for (int tries = 0; !ret && tries < FREE_TRIES; tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
 		ret = walk(instance);
-		any = false;
-		for (int i = 0; i < RL_CONNECTION_PLACES; i++)
-			any |= ends[i] && __atomic_load_n(&limit[i].open, __ATOMIC_SEQ_CST);
+		if (!counts_any(limit, ends))
+			break;
 	}
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
 		if (!ret && ends[i] && !__atomic_load_n(&limit[i].open, __ATOMIC_SEQ_CST))
@@ -290,37 +296,57 @@ static bool lacks_places(const struct counts *counts, const struct policy *next)
 	return left < 0;
 }
 
-static int limits_put(const struct instance *instance, const struct counts *counts,
-		      const struct policy *next)
+/* Those of a trial that was confirmed, or of a policy whose process was killed. */
+static int places_make(const struct instance *instance, const struct counts *counts,
+		       const struct policy *next)
 {
-	struct rl_connection_limit *place, limit;
 	struct policy in_force = {0};
 	int ret = lacks_places(counts, next) ? instance_policy_read(instance, &in_force) : 0;
 
-	/* Those of a trial that was confirmed, or of a policy whose process was killed. */
 	if (!ret && lacks_places(counts, next))
 		ret = places_free(instance, counts, &in_force, next);
 	policy_clear(&in_force);
-	if (ret || lacks_places(counts, next))
-		return ret ? ret : -ENOSPC;
-	policy_for_each (next, rule) {
-		if (!rule_limits_connections(rule))
-			continue;
-		place = place_find(counts, rule->limit_id);
-		if (place) {
-			__atomic_store_n(&place->counts, 1, __ATOMIC_SEQ_CST);
-			continue;
-		}
-		place = place_find(counts, 0);
-		if (!place)
-			continue;
-		connection_limit_compile(rule, instance->info.by_dest, &limit);
-		limit.limit_id = 0;
-		*place = limit;
-		__atomic_store_n(&place->limit_id, rule->limit_id, __ATOMIC_SEQ_CST);
+	return ret ? ret : lacks_places(counts, next) ? -ENOSPC : 0;
+}
+
+static void limit_put(const struct instance *instance, const struct counts *counts,
+		      const struct rule *rule)
+{
+	struct rl_connection_limit *place = place_find(counts, rule->limit_id), limit;
+
+	if (place) {
+		__atomic_store_n(&place->counts, 1, __ATOMIC_SEQ_CST);
+		return;
 	}
+	place = place_find(counts, 0);
+	if (!place)
+		return;
+	connection_limit_compile(rule, instance->info.by_dest, &limit);
+	limit.limit_id = 0;
+	*place = limit;
+	__atomic_store_n(&place->limit_id, rule->limit_id, __ATOMIC_SEQ_CST);
+}
+
+static int limits_put(const struct instance *instance, const struct counts *counts,
+		      const struct policy *next)
+{
+	int ret = places_make(instance, counts, next);
+
+	if (ret)
+		return ret;
+	policy_for_each (next, rule)
+		if (rule_limits_connections(rule))
+			limit_put(instance, counts, rule);
 	readers_wait();
 	return walk(instance);
+}
+
+static bool has_limits(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule_limits_connections(rule))
+			return true;
+	return false;
 }
 
 int connections_begin(const struct instance *instance, const struct policy *next)
@@ -328,7 +354,7 @@ int connections_begin(const struct instance *instance, const struct policy *next
 	struct counts counts = {0};
 	int ret;
 
-	if (!has_limit(next, 0) || !has_pins(instance))
+	if (!has_limits(next) || !has_pins(instance))
 		return 0;
 	ret = counts_open(instance, false, &counts);
 	if (ret)
@@ -350,7 +376,7 @@ void connections_settle(const struct instance *instance, const struct policy *in
 {
 	struct counts counts = {0};
 
-	if (!has_limit(in_force, 0) || !has_pins(instance) || counts_open(instance, false, &counts))
+	if (!has_limits(in_force) || !has_pins(instance) || counts_open(instance, false, &counts))
 		return;
 	places_free(instance, &counts, in_force, in_force);
 	counts_close(&counts);
@@ -362,54 +388,68 @@ void connections_end(const struct instance *instance)
 		links_unpin(instance);
 }
 
+/* Two keys of one tag in a set are one, and a key to which two CPUs gave two ways is two. */
+static uint64_t keys_of(const struct counts *counts, uint32_t sets)
+{
+	uint64_t keys = 0;
+
+	for (uint32_t i = 0; i < sets; i++)
+		for (int way = 0; way < RL_CONNECTION_WAYS; way++)
+			keys += (counts->all->set[i].way[way] & CONNECTION_COUNT) > 0;
+	return keys;
+}
+
 int connections_read(const struct instance *instance, const struct policy *policy,
 		     struct connections_now *out)
 {
-	uint32_t sets = connection_sets(&instance->info);
 	struct counts counts = {0};
+	uint64_t *open;
 	int ret;
 
 	*out = (struct connections_now){0};
-	if (!has_limit(policy, 0))
+	if (!has_limits(policy))
 		return 0;
 	ret = counts_open(instance, true, &counts);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	out->open = calloc(policy->count, sizeof(*out->open));
-	for (size_t i = 0; out->open && i < policy->count; i++) {
+	open = calloc(policy->count, sizeof(*open));
+	for (size_t i = 0; open && i < policy->count; i++) {
 		const struct rl_connection_limit *place =
 			rule_limits_connections(&policy->rules[i])
 				? place_find(&counts, policy->rules[i].limit_id)
 				: NULL;
 
-		out->open[i] = place ? __atomic_load_n(&place->open, __ATOMIC_RELAXED) : 0;
+		open[i] = place ? __atomic_load_n(&place->open, __ATOMIC_RELAXED) : 0;
 	}
-	/* Two keys of one tag in a set are one, and a key to which two CPUs gave two ways is two.
-	 */
-	for (uint32_t i = 0; i < sets; i++)
-		for (int way = 0; way < RL_CONNECTION_WAYS; way++)
-			out->keys += (counts.all->set[i].way[way] & CONNECTION_COUNT) > 0;
-	out->unseen = counts.all->unseen;
+	*out = (struct connections_now){open, keys_of(&counts, connection_sets(&instance->info)),
+					counts.all->unseen};
 	counts_close(&counts);
-	return out->open ? 0 : -ENOMEM;
+	return open ? 0 : -ENOMEM;
+}
+
+/* The addresses and the port of a key, without what it does not count. */
+static struct connection connection_of(const struct rule *rule, const struct rl_state_key *key)
+{
+	bool dest = parts_begin_with_dest(key_parts(&rule->limit));
+	struct connection c = {.dport = key->dport};
+
+	memcpy(dest ? c.dst : c.src, key->addr, sizeof(c.src));
+	if (!dest)
+		memcpy(c.dst, key->peer, sizeof(c.dst));
+	return c;
 }
 
 int connections_of_key(const struct instance *instance, const struct rule *rule,
 		       const struct rl_state_key *key, uint64_t *out)
 {
 	uint64_t mask = connection_sets(&instance->info) - 1, hash;
-	bool dest = parts_begin_with_dest(key_parts(&rule->limit));
-	struct connection c = {.dport = key->dport};
+	struct connection c = connection_of(rule, key);
 	struct counts counts = {0};
 	int ret = counts_open(instance, true, &counts);
 
 	*out = 0;
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	/* The addresses and the port of the key, without what it does not count. */
-	memcpy(dest ? c.dst : c.src, key->addr, sizeof(c.src));
-	if (!dest)
-		memcpy(c.dst, key->peer, sizeof(c.dst));
 	hash = connection_hash(counts.all->seed, rule->limit_id, &rule->limit, &c);
 	for (int second = 0; second < 2; second++)
 		*out += connection_set_count(
