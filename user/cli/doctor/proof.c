@@ -10,11 +10,10 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/guard/surroundings.h"
-#include "kernel/attach/conntrack.h"
+#include "kernel/attach/features.h"
 #include "kernel/device/device.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/proof/answers.h"
-#include "kernel/proof/cgroup.h"
 #include "kernel/proof/peers.h"
 #include "kernel/proof/tcp_sockets.h"
 

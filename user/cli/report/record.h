@@ -16,9 +16,9 @@
 #include "kernel/state/alarms.h"
 #include "kernel/state/share_counts.h"
 #include "policy/policy.h"
-#include "watch/heavy.h"
-#include "watch/timeline.h"
 #include "rlctl_abi.h"
+#include "watch/traffic/heavy.h"
+#include "watch/traffic/timeline.h"
 
 /* The policy, and with --against the other one. */
 #define RECORD_SIDES 2

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "kernel/instance/instance.h"
-#include "kernel/state/source_entry.h"
+#include "kernel/state/source_search.h"
 #include "policy/policy.h"
 #include "watch/traffic/estimate.h"
 
