@@ -140,7 +140,7 @@ static __always_inline __u64 bin_count(struct rl_bin *bin, __u32 step, __u64 spa
 	return recent;
 }
 
-/* The part of a bin's senders that is drawn, of 2^16. Of a flood it is half as much again: its
+/* The part of a bin's senders that is drawn, of 2^16. In a flood it is half as much again: its
  * bucket holds them to the pace, and would not be filled for a while after a pulse. */
 static __always_inline __u64 bin_part(__u64 recent, __u64 span)
 {

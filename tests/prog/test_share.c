@@ -409,8 +409,8 @@ static void share_two_test(void **state)
 	assert_between(passed(s, 2), 1800, 2110);
 }
 
-/* What is refused for its pattern before rules are asked is what the limit would refuse: packet by
- * packet the same as in order. */
+/* Refusals by pattern before rules are asked are those of the limit: packet by packet the same as
+ * in order. */
 static void share_pattern_test(void **state)
 {
 	static const char *const rules[] = {"", "10.0.9.0/24 allow;"};

@@ -197,7 +197,7 @@ static void bin_cap_test(void **state)
 	assert_in_range(passed, steps * 5, steps * 5 * 106 / 100 + 200);
 }
 
-/* What is refused uncounted is what the rows refuse, and nothing is written. */
+/* The rows refuse what is refused uncounted, which writes nothing. */
 static void bin_uncounted_test(void **state)
 {
 	struct rl_share_part *part = &sim.s.part[RL_SHARE_STRANGER];
