@@ -40,7 +40,7 @@ run() { # NAME CMD…
 lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 		--inline-suppr --suppress=missingIncludeSystem --suppress=unusedFunction \
-		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet/packet.h \
+		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet/parse.h \
 		--suppress=arithOperationsOnVoidPointer:bpf/packet/skb_parse.h --suppress=arithOperationsOnVoidPointer:bpf/packet/xdp.h \
 		--suppress=syntaxError:user/fleet/scripts.c --suppress=internalAstError:user/cli/report/page.c \
 		--suppress=internalAstError:user/kernel/attach/object_bytes.c \

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "packet/packet.h"
+#include "packet/parse.h"
 
 #define HOP_LIMIT_OF_LINK       255
 #define ADVERTISEMENT_SOLICITED 0x40

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common.h"
-#include "packet/packet.h"
+#include "packet/parse.h"
 
 const volatile bool frames_have_ethernet = true; /* else they begin with IP, */
 const volatile bool frames_have_outer = false;   /* or, on a GRE device, with what is around it */

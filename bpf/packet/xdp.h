@@ -7,7 +7,7 @@
 
 #include "maps.h"
 #include "packet/neighbour.h"
-#include "packet/packet.h"
+#include "packet/parse.h"
 #include "limit/state.h"
 
 #define HEADERS_USUAL \

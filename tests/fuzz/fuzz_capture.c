@@ -22,7 +22,7 @@
 
 enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = false };
 
-#include "packet/packet.h"
+#include "packet/parse.h"
 
 #define POLICY "rule any limit 10/second\n"
 

@@ -24,7 +24,7 @@
 /* Constants that a program's loader sets once are set here for every input. */
 static bool frames_are_skbs, goes_by_dest, frames_are_captured;
 
-#include "packet/packet.h"
+#include "packet/parse.h"
 
 #define HEAD       3
 #define SKB        1

@@ -21,7 +21,7 @@ make_copy() {
 	mkdir "$COPY" && tar -C "$TOP" -c --exclude=./build --exclude=./.git . | tar -C "$COPY" -x &&
 		mkdir "$COPY/build" && (cd "$TOP" && cp "${OTHERS[@]}" "$COPY/build") &&
 		after include/abi/fields.h 'DSCP, IP, 63, "") *' "$ROW " &&
-		after bpf/packet/packet.h 'FACT(TCP_FLAGS) = flags_of_tcp(tcp)' ', FACT(TCP_WINDOW) = bpf_ntohs(tcp->window)' &&
+		after bpf/packet/parse.h 'FACT(TCP_FLAGS) = flags_of_tcp(tcp)' ', FACT(TCP_WINDOW) = bpf_ntohs(tcp->window)' &&
 		made && RLCTL=$COPY/build/rlctl
 }
 

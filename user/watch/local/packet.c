@@ -12,7 +12,7 @@
 /* The constants of a program that simulate loads. */
 enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = true };
 
-#include "packet/packet.h"
+#include "packet/parse.h"
 
 #define ICMP_ECHO_REQUEST   8
 #define ICMP_ECHO_REPLY     0
