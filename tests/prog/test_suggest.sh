@@ -147,7 +147,7 @@ several() {
 moved() {
 	awk "$1 { \$1 = sprintf(\"%.6f\", \$1 + $2) } { print }" "$TMP/lines" | capture moved && document moved 2>"$TMP/moved.err" &&
 		is "$(json -cS 'del(.begin_ns)' <"$TMP/moved.json")" "$(json -cS 'del(.begin_ns)' <"$TMP/clean.json")" &&
-		is "$(<"$TMP/moved.err")" "${3:+rlctl: $TMP/moved: time jumps $3: what follows is put right behind what came before}"
+		is "$(<"$TMP/moved.err")" "${3:+rlctl: $TMP/moved: time jumps $3: what follows is put right after what came before}"
 }
 
 # shellcheck disable=SC2016 # of awk

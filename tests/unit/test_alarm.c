@@ -252,9 +252,9 @@ static const struct refusal refusals[] = {
 	{A " over 99/s for 1s until under 50/s for 1s udp", 1, 55, "\"udp\" follows the end", 0},
 	/* both together */
 	{A " over 99/s for 1s until under 1mbit for 1s", 1, 43,
-	 "\"1mbit\" is in bits or bytes, but the rate behind over is in packets: write both in", 0},
+	 "\"1mbit\" is in bits or bytes, but the rate after over is in packets: write both in", 0},
 	{A " over 9mbit for 1s until under 99/s for 1s", 1, 44,
-	 "\"99/s\" is in packets, but the rate behind over is in bits or bytes", 0},
+	 "\"99/s\" is in packets, but the rate after over is in bits or bytes", 0},
 	{A " over 99/s for 1s until under 100/s for 1s", 1, 43,
 	 "\"100/s\" is more than 99/second, at which the alarm goes on, so it would go on and off "
 	 "without end: write 99/second or less",
@@ -279,7 +279,7 @@ static const struct refusal refusals[] = {
 	{A " over 99/s for 1s until under 9/day for 1d", 1, 43,
 	 "\"9/day\" is too low for an alarm: write at least ten packets a day", 0},
 	/* rules */
-	{ATTACK "rule any while attack deny", 2, 10, "\"while\" stands behind the action", 0},
+	{ATTACK "rule any while attack deny", 2, 10, "\"while\" stands after the action", 0},
 	{ATTACK "rule any deny while", 2, 20, "\"while\" must be followed by the name of an alarm",
 	 0},
 	{ATTACK "rule any deny while not", 2, 24, "\"not\" must be followed by the name", 0},

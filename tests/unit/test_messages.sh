@@ -142,7 +142,7 @@ if capable true 2>/dev/null; then
 2 explain --policy absent 192.0.2.1 length 60-61 => a packet has one value in each field: write for example length 60
 2 explain --policy absent 192.0.2.1 not udp => a packet has one value in each field: write it without not
 2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
-2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it
+2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol after it
 1 explain --policy absent 192.0.2.1 => absent: No such file or directory, and no policy of that name ($NAMES)
 1 explain --policy absent.policy 192.0.2.1 => absent.policy: No such file or directory
 1 explain --policy ./dns 192.0.2.1 => ./dns: No such file or directory

@@ -95,7 +95,7 @@ static int units_join(struct parser *p, struct phase phases[2])
 {
 	if (is_packets(&phases[0]) != is_packets(&phases[1]))
 		return refuse(p, phases[1].rate.at,
-			      "is in %s, but the rate behind over is in %s: write both in packets, "
+			      "is in %s, but the rate after over is in %s: write both in packets, "
 			      "or both in bits or bytes",
 			      is_packets(&phases[1]) ? "packets" : "bits or bytes",
 			      is_packets(&phases[0]) ? "packets" : "bits or bytes");

@@ -88,7 +88,7 @@ static int over_drop(struct parser *p)
 
 	if (word_find(p, meant, ARRAY_SIZE(meant)) >= 0)
 		return refuse(p, p->span,
-			      "cannot stand behind over drop: write over drop unless established");
+			      "cannot stand after over drop: write over drop unless established");
 	if (!word_is(p, "unless"))
 		return 0;
 	word_next(p);

@@ -56,7 +56,7 @@ int parse_flags(struct parser *p, enum rl_field field)
 		return refuse(p, p->span, "looks at no flag: write after / which flags count");
 	if (set & ~mask)
 		return refuse(p, p->span,
-			      "wants flags that do not count: name each of them behind /, too");
+			      "wants flags that do not count: name each of them after /, too");
 	p->extra.number[all_fields[field].number] = (struct rl_numbers){set, mask};
 	word_next(p);
 	return 0;
@@ -226,7 +226,7 @@ int parse_filter(struct parser *p, enum rl_field field)
 	(void)field;
 	if (p->span.len && *at == '"' && !end)
 		return refuse(p, (struct span){.at = at, .len = p->end - at},
-			      "has no second quotation mark: write one behind the expression");
+			      "has no second quotation mark: write one after the expression");
 	if (!p->span.len || *at != '"')
 		return expected(p, "an expression of pcap-filter(7) in quotation marks: write for "
 				   "example filter \"udp[8:4] = 0x0a\"");

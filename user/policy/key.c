@@ -133,7 +133,7 @@ static int part_parse(struct parser *p, char *text, struct written *key)
 		return refuse(p, p->span, "names %s twice: write each part once", text);
 	if (slash && !(part & KEY_ADDRESSES))
 		return refuse(p, p->span,
-			      "takes no length behind %s: write %s; source and dest may have one",
+			      "takes no length after %s: write %s; source and dest may have one",
 			      text, text);
 	key->parts |= part;
 	return slash ? lengths_parse(p, slash, part, key) : 0;

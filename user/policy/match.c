@@ -308,7 +308,7 @@ static int parse_negated(struct parser *p)
 		return refuse_set(p);
 	field = field_find(p);
 	return field ? parse_match(p, field, true)
-		     : expected(p, "a match: write one behind not, for example not established or "
+		     : expected(p, "a match: write one after not, for example not established or "
 				   "not dport 22");
 }
 

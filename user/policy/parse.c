@@ -28,7 +28,7 @@ static int parse_action(struct parser *p)
 		return refuse_set(p);
 	if (action < 0 && word_is(p, "while"))
 		return refuse(p, p->span,
-			      "stands behind the action: write for example deny while attack");
+			      "stands after the action: write for example deny while attack");
 	if (action < 0 && refuse_foreign(p, WORD_MATCH))
 		return -EINVAL;
 	if (action < 0)

@@ -26,7 +26,7 @@ static bool set_check(struct doctor *doctor, const struct instance_stats *stats,
 
 	if (full)
 		doctor_warn(doctor,
-			    "write a larger max behind the set in the policy, then `rlctl apply`",
+			    "write a larger max after the set in the policy, then `rlctl apply`",
 			    "set %s has %" PRIu64 " of at most %" PRIu32 " members", words->name,
 			    members, words->max);
 	if (set->failed_ns && set->failed_ns == set->loaded_ns)

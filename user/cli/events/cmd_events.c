@@ -48,7 +48,7 @@ static int options_check(const struct command *command)
 			return wrong("events: --%s without --exec PROGRAM: add it, or leave it out",
 				     option_rows[with[i]].name);
 	if (command->rest_count)
-		return wrong("events: arguments behind -- are for a program: add --exec PROGRAM");
+		return wrong("events: arguments after -- are for a program: add --exec PROGRAM");
 	return 0;
 }
 

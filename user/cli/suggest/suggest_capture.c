@@ -153,7 +153,7 @@ static int capture_learn(struct reading *reading, const char *path)
 		return ret;
 	headers_note(reading->cut, path, "not learnt from");
 	timestamps_note(&capture);
-	epoch_note(&reading->epoch, path, "what follows is put right behind what came before");
+	epoch_note(&reading->epoch, path, "what follows is put right after what came before");
 	return 0;
 }
 

@@ -209,7 +209,7 @@ const struct verb all_verbs[] = {
 	VERB("suggest", "[FILE ...]",
 	     "Suggest a policy from captures, or from what a device receives", cmd_suggest,
 	     WORDS(0, -1),
-	     .more = "FILE ... are further captures, behind --capture FILE. Without --capture, the device that\n"
+	     .more = "FILE ... are further captures, after --capture FILE. Without --capture, the device that\n"
 		     "  -i names is watched for ten minutes; Ctrl-C prints what is known by then.\n",
 	     .options = OPTIONS_INSTANCE | OPTION_BIT(CAPTURE) | OPTION_BIT(LOCAL) |
 			OPTION_BIT(FOR) | OPTION_BIT(RATE) | OPTION_BIT(HEADROOM) |

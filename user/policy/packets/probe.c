@@ -55,7 +55,7 @@ static const char *words_refuse(const struct rule *words)
 			return "a packet has one value in each field: write for example length 60";
 	if (match->flags & RL_MATCH_PROTO && memchr(extensions, match->proto, extension_count) &&
 	    !prefix_is_ipv4(words->addr, 128) && !match_wants(match, RL_MATCH_FRAGMENT))
-		return "this protocol is an extension header of IPv6: name the protocol behind it";
+		return "this protocol is an extension header of IPv6: name the protocol after it";
 	return NULL;
 }
 

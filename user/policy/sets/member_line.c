@@ -161,11 +161,11 @@ static const char *rest_read(struct line *line, uint64_t now_ns, uint64_t *life_
 	if (word.end - word.at < WORD_SIZE && !memchr(word.at, '\0', word.end - word.at))
 		memcpy(text, word.at, word.end - word.at);
 	if (!until && duration_parse(text, life_ns))
-		return "has no duration behind `for`: write for example for 2h";
+		return "has no duration after `for`: write for example for 2h";
 	if (!until && *life_ns > RL_MEMBER_LIFE_MAX)
 		return "is for too long: write up to 2920d";
 	if (until && time_parse(text, &end_ns))
-		return "has no time behind `until`: write for example until 2027-01-31T12:00:00Z";
+		return "has no time after `until`: write for example until 2027-01-31T12:00:00Z";
 	if (until)
 		*life_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 	if (*life_ns > RL_MEMBER_LIFE_MAX)
