@@ -78,7 +78,7 @@ PLAYS = {
         ({**SHELL, **WEB, **GAME}, []),
     "guide.md: Matches":
         ({"pings": pings, **SHELL, **WEB, **GAME}, []),
-    "rlctl-policy.5: Bytes behind the header of UDP, TCP (with its options) or ICMP: 1 to 16 bytes in hexadecimal digits, that many":
+    "rlctl-policy.5: Bytes after the header of UDP, TCP (with its options) or ICMP: 1 to 16 bytes in hexadecimal digits, that many":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB},
          [heavy("any udp dport 27015 payload", 27015, payload=b"\xff\xff\xff\xff\x54"), fragments("any udp fragment"),
           heavy("any udp dport 53 payload", 53)]),

@@ -551,7 +551,7 @@ static const struct refusal_row {
 	{"words of both", "rule any u32 deny", 10, "did you mean payload OFFSET HEX?", NULL},
 	{"filter without quotes", "rule any filter udp deny", 17, "in quotation marks", NULL},
 	{"filter that does not end", "rule any filter \"udp port 53 deny", 17,
-	 "\"\\\"udp port 53 deny\" has no second quotation mark: write one behind", NULL},
+	 "\"\\\"udp port 53 deny\" has no second quotation mark: write one after", NULL},
 	{"code without a type", "rule any code deny", 10, "did you mean icmp-type N code N?", NULL},
 	{"code without a number", "rule any icmp icmp-type 3 code deny", 32,
 	 "is not a number: write one from 0 to 255", NULL},
