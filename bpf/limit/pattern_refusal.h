@@ -17,42 +17,48 @@
 
 #if EXTENDED
 
+/* Apart, for the program's own frame has no room for it. */
+__noinline int pattern_refuses(struct decision *d, const struct rl_policy_header *header)
+{
+	struct rl_shares *all = shares_there();
+	struct rl_share_counts *counts;
+	struct rl_share *s;
+	struct rl_rule *rule;
+	__u64 amount;
+	__u32 bin;
+
+	if (!d || !header || !all)
+		return 0;
+	rule = rule_at(header->patterns_of);
+	counts = rule ? share_counts_of(rule->parts.index) : NULL;
+	if (!counts)
+		return 0;
+	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
+	if (s->generation != rule->generation || clock_tick() >= READ_ONCE(s->busy_ns))
+		return 0;
+	counts += counters_cpu();
+	amount = limit_amount(&d->p, rule);
+	stranger_draw(&d->p, counts->arrived[RL_SHARE_STRANGER] + amount);
+	bin = stranger_bin(&d->p, rule, RL_ROW_PATTERN) & (RL_BINS - 1);
+	if (!share_refuses_uncounted(&d->p.facts.sender.draw, &all->bins[bin], s, &s->parts,
+				     clock_tick()))
+		return 0;
+	if ((header->uses & RL_USE_ALLOWS && prefix_may(&d->p, header)) || !is_new_source(&d->p))
+		return 0;
+	counts->arrived[RL_SHARE_STRANGER] += amount;
+	d->counter_id = rule->counter_id;
+	return 1;
+}
+
 /* Then d->counter_id is the rule's. */
 static __always_inline bool refused_by_pattern(struct decision *d,
 					       const struct rl_policy_header *header)
 {
-	struct rl_shares *all = shares_there();
-	struct rl_share_counts *counts;
-	struct packet *p = &d->p;
-	struct rl_share *s;
-	struct rl_rule *rule;
-	__u64 amount;
+	const __u64 asked = RL_USE_PATTERNS | RL_USE_ALLOWS_ANY | RL_USE_BANS;
 
-	if (!all || !(header->uses & RL_USE_PATTERNS) || !p->facts.sender.busy ||
-	    header->uses & (RL_USE_ALLOWS_ANY | RL_USE_BANS))
-		return false;
-	if (p->proof < PROOF_STRANGER || p->proof == PROOF_ESTABLISHED)
-		return false;
-	rule = rule_at(header->patterns_of);
-	counts = rule ? share_counts_of(rule->parts.index) : NULL;
-	if (!counts)
-		return false;
-	s = &all->share[rule->parts.index & (RL_SHARES_MAX - 1)];
-	if (s->generation != rule->generation || clock_tick() >= READ_ONCE(s->busy_ns))
-		return false;
-	counts += counters_cpu();
-	amount = limit_amount(p, rule);
-	stranger_draw(p, counts->arrived[RL_SHARE_STRANGER] + amount);
-	if (!share_refuses_uncounted(
-		    &p->facts.sender.draw,
-		    &all->bins[stranger_bin(p, rule, RL_ROW_PATTERN) & (RL_BINS - 1)], s, &s->parts,
-		    clock_tick()))
-		return false;
-	if ((header->uses & RL_USE_ALLOWS && prefix_may(p, header)) || !is_new_source(p))
-		return false;
-	counts->arrived[RL_SHARE_STRANGER] += amount;
-	d->counter_id = rule->counter_id;
-	return true;
+	return shares_limits && (header->uses & asked) == RL_USE_PATTERNS &&
+	       d->p.facts.sender.busy && d->p.proof >= PROOF_STRANGER &&
+	       d->p.proof != PROOF_ESTABLISHED && pattern_refuses(d, header);
 }
 
 #else
