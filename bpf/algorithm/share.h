@@ -70,7 +70,8 @@ static __always_inline __u64 share_so_far(const struct rl_share *s, __u64 gives,
 {
 	__u64 elapsed = now_ns - READ_ONCE(s->began_ns);
 
-	elapsed = elapsed < step_ns ? elapsed : step_ns;
+	if (elapsed >= step_ns)
+		return gives;
 	return gives * (elapsed >> SHARE_CLOCK_SHIFT) / (step_ns >> SHARE_CLOCK_SHIFT);
 }
 

@@ -427,7 +427,7 @@ static void share_pattern_test(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rules) * ARRAY_SIZE(shapes); i++) {
 		const char *shape = shapes[i % 2];
-		uint64_t verdicts[5], began = strangers;
+		uint64_t verdicts[5] = {0}, began = strangers;
 		char text[200];
 
 		snprintf(text, sizeof(text), SHARED "%s", rules[i / 2]);

@@ -342,7 +342,7 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 	const struct rule **order =
 		(const struct rule **)calloc(count, sizeof(const struct rule *));
 	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
-	struct crowd crowd;
+	struct crowd crowd = {0};
 	size_t used = 0;
 	int ret = -ENOMEM;
 

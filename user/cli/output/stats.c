@@ -186,10 +186,10 @@ static void report_amount(struct report *report, const struct reading *reading, 
 			  const struct rl_amount *now, const struct rl_amount *before)
 {
 	report_number(report, NULL, heading, now->packets);
-	if (reading->before)
+	if (reading->before && before)
 		report_number(report, NULL, "/s", rate_of(reading, now->packets, before->packets));
 	report_number(report, NULL, "bytes", now->bytes);
-	if (reading->before)
+	if (reading->before && before)
 		report_number(report, NULL, "/s", rate_of(reading, now->bytes, before->bytes));
 }
 

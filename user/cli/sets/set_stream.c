@@ -128,8 +128,11 @@ int set_stream_run(struct set_change *change, uint64_t life_ns)
 			break;
 		rc = event == EVENT_INPUT ? input_read(&stream) : batch_apply(&stream);
 	}
-	if (!set_change_is_over(change))
-		rc = batch_apply(&stream) ?: rc;
+	if (!set_change_is_over(change)) {
+		int last = batch_apply(&stream);
+
+		rc = last ? last : rc;
+	}
 	change->host_bits = stream.lines.host_bits;
 	progress_over();
 	set_lines_close(&stream.lines);

@@ -210,8 +210,11 @@ int suggest_from_captures(struct suggest *s)
 	struct reading reading = {.suggest = s};
 	size_t count = 1 + (size_t)s->command->word_count;
 	struct file *files = calloc(count, sizeof(*files));
-	int ret = files ? simulate_local_open(s->command, &reading.local) : fail("out of memory");
+	int ret;
 
+	if (!files)
+		return fail("out of memory");
+	ret = simulate_local_open(s->command, &reading.local);
 	for (size_t i = 0; i < count && !ret; i++) {
 		files[i].path =
 			i ? s->command->words[i - 1] : s->command->arguments[OPTION_CAPTURE];

@@ -61,5 +61,7 @@ struct top_group group_prefix(const struct talkers *talkers, const struct top_fi
 		if (prefix_contains(found.addr, found.len, at->addr) &&
 		    filter_selects(filter, at->addr))
 			group_add(&group, at, verdict);
-	return group.rare.sources < SOURCES_LEAST ? (struct top_group){0} : group;
+	if (group.rare.sources < SOURCES_LEAST)
+		memset(&group, 0, sizeof(group));
+	return group;
 }

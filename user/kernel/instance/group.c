@@ -131,7 +131,7 @@ struct way {
 
 static struct way way_of(const char *root)
 {
-	struct way way;
+	struct way way = {0};
 
 	pins_parent(root, 0, way.netns);
 	pins_parent(root, 1, way.all);

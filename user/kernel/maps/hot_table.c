@@ -83,7 +83,7 @@ int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
 {
 	struct hot_key hot = key_of(table, numbers, key);
 	struct rl_hot_slot *slot, copy = {0};
-	struct rl_hot_set fetched, *set = table->sets ? &table->sets[hot.set] : &fetched;
+	struct rl_hot_set fetched = {0}, *set = table->sets ? &table->sets[hot.set] : &fetched;
 	int ret = 0;
 
 	if (table->fd < 0)

@@ -108,12 +108,12 @@ static int links_open(const char *path, int links[LINK_COUNT])
 
 static bool links_are_there(const char *path)
 {
-	int links[LINK_COUNT];
-	int ret = links_open(path, links);
+	int links[LINK_COUNT] = {0};
 
-	if (!ret)
-		links_close(links);
-	return !ret;
+	if (links_open(path, links))
+		return false;
+	links_close(links);
+	return true;
 }
 
 static void links_unpin(const char *path)
@@ -248,7 +248,7 @@ static bool is_whole(const struct instance *instance, const struct filter *filte
  * nobody needs them. */
 static void feed(const struct instance *instance, struct filter *filter)
 {
-	int links[LINK_COUNT], ret = -ENOENT;
+	int links[LINK_COUNT] = {0}, ret = -ENOENT;
 	struct sharing sharing = {filter, links};
 	uint32_t raised;
 	bool may;

@@ -61,7 +61,9 @@ static int limits_read(const struct instance *instance, uint32_t limits[RL_SHARE
 	int ret = fd < 0 ? fd : policy_header_read(instance, &header);
 
 	for (uint32_t i = 0; !ret && i < header.rules; i++) {
-		ret = bpf_map_lookup_elem(fd, &(uint32_t){header.rules_begin + i}, &rule);
+		uint32_t index = header.rules_begin + i;
+
+		ret = bpf_map_lookup_elem(fd, &index, &rule);
 		if (!ret && rule.backend == RL_BACKEND_PARTS)
 			limits[rule.parts.index % RL_SHARES_MAX] = rule.limit_id;
 	}
