@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# Twice as many at once as there are processors, for most wait two thirds of their time. A file may ask for another time
-# limit (of an idle machine) with a comment `check: timeout SECONDS` in its source, for a processor of its own with
-# `check: processor`, for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
+# Twice as many at once as there are processors, for most wait: many a test needs a third of its time. A file may ask for another time limit (of an idle machine)
+# with a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
+# for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
 # all others with `check: beside`. A CPU-bound one, as lint, asks for idle priority with `check: idle`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -238,8 +238,8 @@ begin_idle() {
 	done
 }
 
-# Tests that measure time run last: first those that send at a pace, then, when all else has ended, those that flood or
-# need both processors.
+# Tests that measure time run last: first those that send at a pace, then those that flood or need both
+# processors.
 run_tests() {
 	run_some $((2 * $(nproc))) ${TOGETHER[@]+"${TOGETHER[@]}"}
 	while [[ " ${is_apart[*]} " == *' beside '* ]]; do
