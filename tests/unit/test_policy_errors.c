@@ -497,7 +497,7 @@ static const struct refusal_row {
 	{"flags unknown", "rule any tcp flags syn,foo deny", 20, "is not a list of fin, syn", NULL},
 	{"flags without any", "rule any tcp flags syn/none deny", 20, "looks at no flag", NULL},
 	{"flags that do not count", "rule any tcp flags syn/ack deny", 20,
-	 "name each of them behind", NULL},
+	 "name each of them after", NULL},
 	{"flags of udp", "rule any udp flags syn deny", 14, "which only TCP has: write tcp", NULL},
 	{"flags of what is not tcp", "rule any not tcp flags syn deny", 18, "write tcp", NULL},
 	{"syn of what is not tcp", "rule any not tcp syn deny", 18, "remove one of the two", NULL},
