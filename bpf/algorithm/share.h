@@ -117,10 +117,12 @@ static __always_inline __u64 bin_recent(const struct rl_bin *bin, __u32 step)
 }
 
 /* One packet in so many is counted, a power of two: no two CPUs write a bin that is far over its
- * pace with every packet. */
+ * pace with every packet. So many are counted as its pace lets pass. */
 static __always_inline __u32 bin_sampling(__u64 recent, __u64 span)
 {
 	if (recent >> 8 > span)
+		return 256;
+	if (recent >> 6 > span)
 		return 64;
 	return recent >> 4 > span ? 16 : 1;
 }

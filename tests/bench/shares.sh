@@ -11,7 +11,9 @@ cd "$TOP" || exit 1
 no_arguments "$@"
 
 SOURCES=16777216
-POLICIES=('rule device limit 20000/second' 'rule device not established limit 20000/second' 'rule device limit 20000/second share')
+NEW='rule device new-source not established limit 20000/second'
+POLICIES=('rule device limit 20000/second' 'rule device not established limit 20000/second' 'rule device limit 20000/second share'
+	"$NEW" "$NEW share")
 COUNTED=$(sysctl -n kernel.bpf_stats_enabled)
 cleanup() {
 	sysctl -qw kernel.bpf_stats_enabled="$COUNTED"
