@@ -143,7 +143,8 @@ SHARES = """
 
 `sudo make bench-shares` writes [shares.json](shares.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}, at a load average of {load}. Floods from 16
 million forged sources, in turns: nanoseconds a packet in the program, as the kernel counts them, the median with the lowest and the highest.
-The map `shares`, which all such limits of a policy have together, takes {kib:.0f} KiB.
+A limit of all packets asks nothing of them; `new-source not established` asks what a shared limit asks of each, too: whether
+its source is established, or known. The map `shares`, which all such limits of a policy have together, takes {kib:.0f} KiB.
 
 {costs}
 Simulated by `build/share` with the arithmetic of the program, beside floods of fifty times the limit (`tests/bench/share_scenarios.h`): how much of what
