@@ -247,15 +247,15 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		d->p.facts.number[RL_NUMBER_VLAN] = skb ? skb_vlan(ctx) : xdp_vlan(ctx);
 	if (asks_proof && !no_shortcuts)
 		stranger_note(&d->p);
+	if (has_alarms)
+		alarms_keep(ctx, skb, d, header);
 	if (shares_limits) {
 		shares_look(&d->p);
 		d->p.facts.ripens_ms = header->ripens_ms;
+		if (refused_by_pattern(d, header))
+			return decided_alone(d, RL_REASON_OVER);
 	}
-	if (has_alarms)
-		alarms_keep(ctx, skb, d, header);
 #endif
-	if (refused_by_pattern(d, header))
-		return decided_alone(d, RL_REASON_OVER);
 	if (refusals_hold(&d->p, header->uses) &&
 	    (refused_by_shared(d, header) || refusal_cached(d, header)))
 		return decided_alone(d, RL_REASON_OVER);

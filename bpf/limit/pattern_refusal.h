@@ -50,23 +50,15 @@ __noinline int pattern_refuses(struct decision *d, const struct rl_policy_header
 	return 1;
 }
 
-/* Then d->counter_id is the rule's. */
+/* With shares_limits. Then d->counter_id is the rule's. */
 static __always_inline bool refused_by_pattern(struct decision *d,
 					       const struct rl_policy_header *header)
 {
 	const __u64 asked = RL_USE_PATTERNS | RL_USE_ALLOWS_ANY | RL_USE_BANS;
 
-	return shares_limits && (header->uses & asked) == RL_USE_PATTERNS &&
-	       d->p.facts.sender.busy && d->p.proof >= PROOF_STRANGER &&
-	       d->p.proof != PROOF_ESTABLISHED && pattern_refuses(d, header);
-}
-
-#else
-
-static __always_inline bool refused_by_pattern(struct decision *d,
-					       const struct rl_policy_header *header)
-{
-	return false;
+	return (header->uses & asked) == RL_USE_PATTERNS && d->p.facts.sender.busy &&
+	       d->p.proof >= PROOF_STRANGER && d->p.proof != PROOF_ESTABLISHED &&
+	       pattern_refuses(d, header);
 }
 
 #endif
