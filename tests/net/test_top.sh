@@ -4,7 +4,7 @@
 # one in a terminal: views, sort, filter, pause, forgive, deny, resize, colours, devices, its end. check: processor
 source "$(dirname "$0")/../lib.sh"
 
-SECONDS_MAX=150 # of the traffic; it ends with the test
+SECONDS_MAX=900 # of the traffic; it ends with the test
 
 policy() {
 	cat <<-'END'
