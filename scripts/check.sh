@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# Twice as many at once as there are processors, for most wait: many a test needs a third of its time. A file may ask for another time limit (of an idle machine)
+# One more at once than there are processors, for many wait. A file may ask for another time limit (of an idle machine)
 # with a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
 # for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
 # all others with `check: beside`. A CPU-bound one, as lint, asks for idle priority with `check: idle`.
@@ -241,15 +241,15 @@ begin_idle() {
 # Tests that measure time run last: first those that send at a pace, then those that flood or need both
 # processors.
 run_tests() {
-	run_some $((2 * $(nproc))) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	run_some $(($(nproc) + 1)) ${TOGETHER[@]+"${TOGETHER[@]}"}
 	while [[ " ${is_apart[*]} " == *' beside '* ]]; do
 		collect
 	done
 	run_some "$(nproc)" ${PROCESSOR[@]+"${PROCESSOR[@]}"}
+	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
 	while [[ ${#source_of[@]} -gt 0 ]]; do
 		collect
 	done
-	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
 }
 
 # Prints the targets of make for the tests that were sorted.
