@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A limit that every packet meets, or every packet of a new source, and that senders share: most of
- * a flood are packets of strangers whose pattern is far over its pace, and are refused before a
- * prefix, a rule or a state is looked up. The limit gives them the same answer when it is asked in
- * its turn, after all others: those that the bin of the pattern counts, by bin_sampling(),
- * and all for which the source's draw does not settle it, go that way. So what other limits
- * refuse does not count here, as everywhere.
+/* Refusals by pattern, under a limit that senders share and every packet meets, or every packet of
+ * a new source. Most packets of a flood are strangers' whose pattern is far over its pace; they are
+ * refused before a prefix, a rule or a state is looked up.
  *
- * Which limit it is is decided when a policy is compiled (refusals.c: group_refuses); as with
- * shared_refusal.h, none where another rule could let packets of any address pass or begin a ban,
- * and where a prefix allows, only packets of addresses around which no prefix lies.
+ * The limit would refuse them, too, when it is asked in its turn, after all others. Packets that
+ * the bin of the pattern counts (bin_sampling()), and those that the draw may admit, go that way:
+ * so what other limits refuse is in no bin, as everywhere. Only arrivals count here.
+ *
+ * The limit is chosen when a policy is compiled (refusals.c: group_refuses); as with
+ * shared_refusal.h, there is none where another rule could let packets of any address pass or begin
+ * a ban, and where a prefix allows, only packets of addresses around which no prefix lies.
  */
 #pragma once
 

@@ -14,12 +14,9 @@ after() {
 	[[ $(grep -c "$2" "$COPY/$1") == 1 ]] && sed -i "s/$2/&$3/" "$COPY/$1"
 }
 
-# The same program for what this policy does not use: of the sources as they are, which make is to take for new.
-OTHERS=(build/{sent,rlctl_answers,rlctl_conntrack,rlctl_conntrack_answers}.bpf.o)
-made() { make -C "$COPY" -s "${OTHERS[@]/#/-o}" CFLAGS=-O0 build/rlctl >"$TMP/make" 2>&1 || ! tail -20 "$TMP/make"; }
+made() { make -C "$COPY" -s CFLAGS=-O0 build/rlctl >"$TMP/make" 2>&1 || ! tail -20 "$TMP/make"; }
 make_copy() {
 	mkdir "$COPY" && tar -C "$TOP" -c --exclude=./build --exclude=./.git . | tar -C "$COPY" -x &&
-		mkdir "$COPY/build" && (cd "$TOP" && cp "${OTHERS[@]}" "$COPY/build") &&
 		after include/abi/fields.h 'DSCP, IP, 63, "") *' "$ROW " &&
 		after bpf/packet/parse.h 'FACT(TCP_FLAGS) = flags_of_tcp(tcp)' ', FACT(TCP_WINDOW) = bpf_ntohs(tcp->window)' &&
 		made && RLCTL=$COPY/build/rlctl

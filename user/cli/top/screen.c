@@ -258,6 +258,17 @@ static void view_show(struct screen *s, enum top_by by)
 	s->failed = top_switch(s->top, by, rows_looked(s));
 }
 
+/* For the same device the history would be lost. */
+static void device_next(struct screen *s)
+{
+	s->next = s->ends = s->top->has_next;
+	if (!s->next)
+		snprintf(
+			s->message, sizeof(s->message),
+			"no other device to show: `rlctl top` without a device shows each that has "
+			"an instance");
+}
+
 static void key_command(struct screen *s, int key)
 {
 	*s->message = '\0';
@@ -296,12 +307,8 @@ static void key_command(struct screen *s, int key)
 	case 'x':
 		deny_ask(s);
 		return;
-	case 'n': /* the history would be lost for the same device */
-		s->next = s->ends = s->top->has_next;
-		if (!s->next)
-			snprintf(s->message, sizeof(s->message),
-				 "no other device to show: `rlctl top` without a device shows each "
-				 "that has an instance");
+	case 'n':
+		device_next(s);
 		return;
 	case 'f':
 		forgive_confirm(s);
