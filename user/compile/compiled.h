@@ -26,7 +26,7 @@ struct crowd {
 };
 
 /* Appends the root, tables, intervals and runs of a prefix whose rules are element `first` of the
- * rules array and those behind it. 0, -ENOMEM, -ENOSPC: the index would have more than RL_INDEX_MAX
+ * rules array and those after it. 0, -ENOMEM, -ENOSPC: the index would have more than RL_INDEX_MAX
  * entries, or -E2BIG with *crowd filled. */
 int index_append(struct index *index, const struct rule *const *rules, size_t count, uint32_t first,
 		 struct crowd *crowd);

@@ -200,7 +200,7 @@ static void stale_tell(struct member_table *table)
 	__atomic_store_n(&table->layout->stale, 1, __ATOMIC_SEQ_CST);
 }
 
-/* `changes` tells whoever caches answers, even if no page is written afterwards. */
+/* `changes` is seen by whoever caches answers, even if no page is written afterwards. */
 static void epoch_flip(struct member_table *table, uint32_t set)
 {
 	struct rl_member_layout *layout = table->layout;

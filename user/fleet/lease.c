@@ -37,7 +37,7 @@ void fleet_entry_reset(struct fleet_entry *e)
 /* ---- traffic of a key */
 
 struct traffic {
-	bool any; /* some, or too early to tell */
+	bool any; /* some, or it is too early to know */
 	bool refused;
 	double rate;   /* offered, packets or bytes per ns; smoothed */
 	uint64_t word; /* of the key */
@@ -57,7 +57,7 @@ static void demand_update(struct fleet_entry *e, uint64_t amount, uint64_t span_
 	e->demand += (rate - e->demand) * weight;
 }
 
-/* False: too early to tell. The first check has no earlier counters to compare with. */
+/* False: it is too early to know. The first check has no earlier counters to compare with. */
 static bool traffic_read(struct fleet_entry *e, const struct fleet_maps *maps, uint64_t now_ns,
 			 struct traffic *out)
 {

@@ -128,7 +128,7 @@ static int rule_line_parse(struct parser *p, const char *end)
 	return rc;
 }
 
-/* A statement `set` or `alarm`, whose comment is kept as that behind a rule. */
+/* A statement `set` or `alarm`, whose comment is kept as that after a rule. */
 static int other_line_parse(struct parser *p, const char *end, struct statement *out)
 {
 	bool set = out->kind == STATEMENT_SET;

@@ -23,7 +23,7 @@ const char *event_member(struct json_object *event, const char *name);
 /* Its time in nanoseconds since 1970; 0 without one. */
 uint64_t event_time_of(struct json_object *event, const char *name);
 
-/* 0 to 1, with three digits behind the point. */
+/* 0 to 1, with three digits after the point. */
 struct json_object *share_json(double share);
 
 /* A line with time, device and text, and indented ones with the heaviest sources and what is common

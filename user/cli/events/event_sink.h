@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which events are shown, and their receivers: standard output, and whoever else is to be told. */
+/* Which events are shown, and their receivers: standard output, and others. */
 #pragma once
 
 #include <json-c/json.h>

@@ -175,7 +175,7 @@ struct pending *watched_command_event(struct watched *w, enum event_kind kind)
 }
 
 /* Those that nobody sees but the command, or not as well. Only commands name a user: other lines
- * are of followers. The event that waits for it need not be told; if there is none, it comes
+ * are of followers. The event that waits for it need not be reported; if there is none, it comes
  * later. */
 static int written_tell(const char *line, struct json_object *object, void *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bans that begin and end. New ones take the seats behind the hand (bpf/limit/ban.h), so those are
+/* Bans that begin and end. New ones take the seats after the hand (bpf/limit/ban.h), so those are
  * read first, and all others in turn: a ban that was renewed, or forgiven, is seen once its turn
  * comes. A round reads a bounded number of seats, and none where nothing is banned and nothing
  * dropped. */
@@ -16,7 +16,7 @@
 
 #define SEATS_READ  1024u           /* at once */
 #define SWEEP_SEATS 4096u           /* in a round */
-#define HAND_NS     (5 * NS_PER_MS) /* in a round, for the seats behind the hand */
+#define HAND_NS     (5 * NS_PER_MS) /* in a round, for the seats after the hand */
 #define ENDED_MAX   1024u           /* seats that are looked at in a round since their ban ends */
 
 _Static_assert(EVENT_KEY_MAX >= KEY_TEXT_MAX, "a key fits");
@@ -122,7 +122,7 @@ static int seats_look(struct watched *w, const struct ban_seats *seats, uint32_t
 	return ret;
 }
 
-/* `count` seats behind seat `after`, in a circle, until end_ns. Returns the last one. */
+/* `count` seats that follow seat `after`, in a circle, until end_ns. Returns the last one. */
 static uint32_t circle_look(struct watched *w, const struct ban_seats *seats, uint32_t after,
 			    uint64_t count, uint64_t end_ns, bool tells)
 {

@@ -205,7 +205,7 @@ static void counters_compare(struct watched *w, uint64_t now_ns)
 	d->next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
 }
 
-/* Counters of other rules: what was dropped since the last reading is not told. */
+/* Counters of other rules: what was dropped since the last reading is not reported. */
 void watched_drops_policy_changed(struct watched *w, const struct policy *before)
 {
 	struct drops *d = &w->drops;

@@ -15,8 +15,8 @@
 #include "kernel/sets/sets.h"
 #include "policy/alarm.h"
 
-#define FULL_PAUSE_NS                                                              \
-	(10 * NS_PER_SECOND) /* a set that refused nothing for so long may be told \
+#define FULL_PAUSE_NS                                                                  \
+	(10 * NS_PER_SECOND) /* a set that refused nothing for so long may be reported \
 				again */
 
 /* ---- alarms */
@@ -234,7 +234,7 @@ int watched_policy_poll(struct watched *w, uint64_t now_ns)
 
 	trial_poll(w);
 	if (ret)
-		return 0; /* being detached, which the pins will tell */
+		return 0; /* being detached, which the pins will show */
 	if (header.generation == w->generation || now_ns < w->policy_next_ns)
 		return 0;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

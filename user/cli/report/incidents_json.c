@@ -102,7 +102,7 @@ static struct json_object *json_values(const struct incident_values *values, con
 }
 
 #define PATTERNS_MAX 3
-#define COMMON_LEAST 0.1 /* of the packets, for a pattern or a value to be told */
+#define COMMON_LEAST 0.1 /* of the packets, for a pattern or a value to be reported */
 #define RULE_LEAST   0.3 /* of the packets, for a pattern to have a rule suggested, */
 #define KNOWN_MOST   0.1 /* of its packets from known sources */
 

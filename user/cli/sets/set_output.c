@@ -20,7 +20,7 @@ void set_answer_print(const struct command *command, const char *name,
 	const bool adds = answer->adds;
 	const struct {
 		bool has;
-		const char *key, *word; /* the first one that it has is told even if it is 0 */
+		const char *key, *word; /* the first one that it has is shown even if it is 0 */
 		size_t count;
 	} counts[] = {
 		{adds, "added", "added", result->added},

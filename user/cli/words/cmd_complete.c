@@ -94,7 +94,7 @@ static void statement_begin(struct completion *c)
 	instance_close(&instance);
 }
 
-/* A word of the language; behind `per`, sport is not the match that needs a port. */
+/* A word of the language; after `per`, sport is not the match that needs a port. */
 static void offer_word_if_parsed(struct completion *c, const char *word)
 {
 	offer_with_sample(c, word, is_back(c, 1, "per") ? NULL : match_sample(word));
@@ -123,8 +123,8 @@ static void offer_set_word(void *c, const char *name)
 	offer_if_parsed(c, word);
 }
 
-/* Names behind a match that has some; false: the word before is none. Some words of the language
- * name services as well; behind `per` a port is a part of the key. Only the services that
+/* Names after a match that has some; false: the word before is none. Some words of the language
+ * name services as well; after `per` a port is a part of the key. Only the services that
  * begin with the word: all of them would be hundreds. */
 static bool offer_names(struct completion *c)
 {

@@ -23,7 +23,7 @@ struct completion {
 /* Prints a candidate once, if the word is a prefix of it and it is printable. */
 void offer(struct completion *c, const char *text, const char *meaning);
 
-/* The same, if the parser accepts it behind c->line, and `sample` after it (NULL: nothing): the
+/* The same, if the parser accepts it after c->line, and `sample` after it (NULL: nothing): the
  * statement is complete, or the error is after the words. */
 void offer_with_sample(struct completion *c, const char *word, const char *sample);
 void offer_if_parsed(struct completion *c, const char *word);
@@ -39,7 +39,7 @@ void offer_users(struct completion *c);
 void offer_devices(struct completion *c);
 void offer_sets(struct completion *c);
 
-/* The names that may stand behind the match; of a list of flags, behind what is typed of it. False:
+/* The names that may stand after the match; in a list of flags, after what is typed of it. False:
  * it is no match that has names. */
 bool match_names(struct completion *c, const char *match);
 /* An argument that the match may have; NULL: it has none, or needs no sample. */

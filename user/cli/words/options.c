@@ -45,7 +45,7 @@ char *words_join(const char *first, char *const *words, int count)
 	for (int i = 0; i < count; i++) {
 		if (end != joined)
 			*end++ = ' ';
-		/* A shell takes away the quotation marks around the expression behind `filter`. */
+		/* A shell takes away the quotation marks around the expression after `filter`. */
 		if (i && !strcmp(words[i - 1], "filter") && words[i][0] != '"')
 			end += sprintf(end, "\"%s\"", words[i]);
 		else

@@ -252,7 +252,7 @@ int command_resolve(struct command *command)
 	}
 	if (!command->verb)
 		return verb_unknown(command->words, command->word_count);
-	if (command->verb->rest) { /* behind `--`, unless the verb itself is one of these words */
+	if (command->verb->rest) { /* after `--`, unless the verb itself is one of these words */
 		int front = command->front_count > used ? command->front_count : used;
 
 		command->rest = command->words + front;

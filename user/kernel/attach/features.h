@@ -32,7 +32,7 @@ struct cpu_facts {
 };
 int cpus_read(struct cpu_facts *out);
 
-/* Can the kernel's connection tracking tell what is established (attach --state conntrack), and
+/* Can the kernel's connection tracking say what is established (attach --state conntrack), and
  * does it track anything? In the network namespace of this process.
  */
 

@@ -110,7 +110,7 @@ int instance_info_now(const struct instance *instance, struct rl_instance *out)
 /* ---- the owner record
  *
  * It is a small pinned map. The kernel identifies programs by ids, and only
- * CAP_SYS_ADMIN may inspect them by id; with the record, any reader of the pins can tell whether
+ * CAP_SYS_ADMIN may inspect them by id; with the record, any reader of the pins can see whether
  * the program on a device is ours. */
 
 #define RECORD_PIN "program"

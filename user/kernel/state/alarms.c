@@ -52,7 +52,7 @@ static int read_once(const struct instance *instance, struct compiled *read, str
 {
 	uint64_t sums[RL_ALARMS_MAX];
 	/* First: what is counted after a copy is no silence. As packets see it, whose clock is late
-	 * by up to a tick: nothing is told before it is so. */
+	 * by up to a tick: nothing is reported before it is so. */
 	uint64_t now_ns = instance->clock_injected
 				  ? instance->now_ns
 				  : clock_ns(CLOCK_MONOTONIC) - instance->info.tick_ns;

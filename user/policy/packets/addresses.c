@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-/* As numbers: families are told apart beside them. */
+/* As numbers: families are distinguished beside them. */
 static bool holds(const uint8_t addr[16], uint8_t len, const uint8_t inner[16], uint8_t inner_len)
 {
 	uint8_t masked[16];

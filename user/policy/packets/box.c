@@ -286,7 +286,7 @@ void opaques_find(const struct policy *policy, struct opaques *out)
 	}
 }
 
-/* False: there are too many to tell this one apart. */
+/* False: there are too many to distinguish this one. */
 static bool narrow_opaque(const struct opaques *opaques, const struct rule *rule, unsigned int flag,
 			  struct box *box)
 {

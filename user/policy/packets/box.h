@@ -55,7 +55,7 @@ bool box_is_open(const struct box *box, const struct cover *cover);
 
 /* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,
  * and sets and alarms of which nothing is known. */
-#define OPAQUE_WHILE 0 /* the alarm behind `while`; else RL_MATCH_* */
+#define OPAQUE_WHILE 0 /* the alarm after `while`; else RL_MATCH_* */
 struct opaques {
 	const struct rl_extra *of[OPAQUE_MAX];
 	unsigned int flag[OPAQUE_MAX];

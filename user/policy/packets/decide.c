@@ -115,7 +115,7 @@ static void neither_add(struct decide_search *search)
 
 /* ---- prefixes */
 
-/* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
+/* Is the box open to what comes after `before` boxes, and `decided` ones of the device's rules? */
 static bool is_open(struct decide_search *search, const struct box *box, size_t before,
 		    size_t decided, unsigned int *steps)
 {

@@ -29,7 +29,7 @@ static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 /* Matches that selector_parse accepts and no packet has. */
 static const char *words_refuse(const struct rule *words)
 {
-	/* Few fields tell what a packet is not. */
+	/* Few fields say what a packet is not. */
 	const unsigned int may_negate = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
 					RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED |
 					RL_MATCH_FILTER;

@@ -141,7 +141,7 @@ static bool word_is(const struct line *word, const char *text)
 	return size == strlen(text) && !memcmp(word->at, text, size);
 }
 
-/* The words behind the address. *ended: its time is over. */
+/* The words after the address. *ended: its time is over. */
 static const char *rest_read(struct line *line, uint64_t now_ns, uint64_t *life_ns, bool *ended)
 {
 	bool tab = line->at < line->end && *line->at == '\t', until;

@@ -26,7 +26,7 @@ static struct member_list *list_of(struct reading *reading)
 					       : &state->other;
 }
 
-/* The word behind `statement`, up to a blank; an empty one is none. False: the line is another. */
+/* The word after `statement`, up to a blank; an empty one is none. False: the line is another. */
 static bool word_behind(const char *line, size_t size, const char *statement, char *out, size_t max)
 {
 	size_t len = strlen(statement), end;

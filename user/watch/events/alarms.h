@@ -46,9 +46,9 @@ struct alarm_changes {
 };
 
 /* Calls `tell` for each alarm that changed since the last call, with its state of now; none in the
- * first call. One that went on and off again meanwhile is told as it is now. An alarm that the
- * policy did not have before is told if it has changed since it was defined; one that was on and is
- * not in the policy any more, or was defined anew, is told as off, with since_ns 0. */
+ * first call. One that went on and off again meanwhile is reported as it is now. An alarm that the
+ * policy did not have before is reported if it has changed since it was defined; one that was on
+ * and is not in the policy any more, or was defined anew, is reported as off, with since_ns 0. */
 typedef void (*alarm_change_fn)(const struct alarm_now *alarm, void *arg);
 void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
 			alarm_change_fn tell, void *arg);

@@ -47,7 +47,7 @@ bool onset_is_idle(const struct onset *onset)
 	return !onset->on && !onset->seen;
 }
 
-/* ---- how many are told */
+/* ---- how many are reported */
 
 #define STEP_NS (NS_PER_SECOND / QUOTA_RATE)
 

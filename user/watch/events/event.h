@@ -118,7 +118,7 @@ void traits_known_add(struct traits *traits, const struct sampled *sample, bool 
  * the heaviest first; known sources, whatever they have. `rate`: of all packets, a second. */
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);
 
-/* When something that comes and goes has begun and has ended, so that a single packet tells
+/* When something that comes and goes has begun and has ended, so that a single packet reports
  * nothing, and a pause of a flood neither. Pure. */
 
 #define ONSET_TENTHS   10 /* the last tenths of a second, which are looked at */
@@ -143,18 +143,19 @@ enum onset_change onset_step(struct onset *onset, uint64_t count, uint64_t befor
 /* Neither on, nor was it there in one of the last tenths. */
 bool onset_is_idle(const struct onset *onset);
 
-/* How many events of an instance are told: at most QUOTA_RATE a second of each kind, and at once if
- * there were none for a second. Others are counted, and told of together, once a second. Pure. */
+/* How many events of an instance are reported: at most QUOTA_RATE a second of each kind, and at
+ * once if there were none for a second. Others are counted, and reported together, once a second.
+ * Pure. */
 
 #define QUOTA_RATE 20
 
 struct quota {                              /* zero-initialised */
 	uint64_t free_ns[EVENT_KIND_COUNT]; /* as a GCRA: when the allowance is full again */
 	uint64_t lost[EVENT_KIND_COUNT];
-	uint64_t told_ns; /* when losses were last told */
+	uint64_t told_ns; /* when losses were last reported */
 };
 
-/* May the event be told? If not, it is counted. */
+/* May the event be reported? If not, it is counted. */
 bool quota_take(struct quota *quota, enum event_kind kind, uint64_t now_ns);
 
 /* Counts events that were not even made. */

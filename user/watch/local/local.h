@@ -87,7 +87,7 @@ struct local_proof {
  * nothing. */
 
 /* The kernel's states of the same names; OPEN is all others that a full socket may have, which the
- * fields below tell apart. */
+ * fields below distinguish. */
 enum local_tcp_state {
 	LOCAL_TCP_NONE, /* the machine has sent nothing yet */
 	LOCAL_TCP_SYN_SENT,

@@ -97,14 +97,14 @@ void local_tcp_sent(struct local_tcp *tcp, const struct local_packet *p)
 
 /* ---- what arrives */
 
-/* Does it begin at the window's left edge? The stack takes no other RST, but behind a FIN one that
+/* Does it begin at the window's left edge? The stack takes no other RST, but after a FIN one that
  * does not count it. */
 static bool rst_fits(const struct local_tcp *tcp, const struct local_packet *p)
 {
 	return p->seq == tcp->rcv_nxt || (tcp->fin_received && p->seq + 1 == tcp->rcv_nxt);
 }
 
-/* In order, it moves the window's left edge; what is behind a gap does so once the machine
+/* In order, it moves the window's left edge; what follows a gap does so once the machine
  * acknowledges it. */
 static void segment_arrived(struct local_tcp *tcp, const struct local_packet *p)
 {

@@ -51,7 +51,7 @@ uint64_t timeline_begin_ns(const struct timeline *timeline, size_t bin)
 	return (timeline->first + bin) * timeline_width_ns(timeline);
 }
 
-/* No bin moves behind one that is still to be moved. */
+/* No bin moves past one that is still to be moved. */
 static void timeline_widen(struct timeline *timeline)
 {
 	uint64_t ratio = widths[timeline->step + 1] / widths[timeline->step];
