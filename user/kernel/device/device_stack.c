@@ -195,8 +195,7 @@ void route_back_find(const struct flow *flow, struct route_back *out)
 }
 
 /* False if it cannot be found out. */
-static bool carriers_find(int ifindex, const struct flow *flow, struct carrier_search *search,
-			  struct route_back *back)
+static bool carriers_find(int ifindex, const struct flow *flow, struct carrier_search *search)
 {
 	union netlink_request request;
 
@@ -204,10 +203,7 @@ static bool carriers_find(int ifindex, const struct flow *flow, struct carrier_s
 	if (!flow->dst_known || device_stack_read(ifindex, &search->stack))
 		return false;
 	netlink_start(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
-	if (netlink_ask(NETLINK_ROUTE, &request, address_read, search))
-		return false;
-	route_back_find(flow, back);
-	return true;
+	return !netlink_ask(NETLINK_ROUTE, &request, address_read, search);
 }
 
 bool device_carries(int ifindex, const struct flow *flow)
@@ -215,8 +211,10 @@ bool device_carries(int ifindex, const struct flow *flow)
 	struct carrier_search search;
 	struct route_back back;
 
-	return !carriers_find(ifindex, flow, &search, &back) || search.has_addr ||
-	       !search.has_any || !back.ifindex || device_stack_has(&search.stack, back.ifindex);
+	if (!carriers_find(ifindex, flow, &search) || search.has_addr || !search.has_any)
+		return true;
+	route_back_find(flow, &back);
+	return !back.ifindex || device_stack_has(&search.stack, back.ifindex);
 }
 
 bool device_holds(int ifindex, const struct flow *flow)
@@ -224,6 +222,10 @@ bool device_holds(int ifindex, const struct flow *flow)
 	struct carrier_search search;
 	struct route_back back;
 
-	return carriers_find(ifindex, flow, &search, &back) &&
-	       (search.has_addr || device_stack_has(&search.stack, back.ifindex));
+	if (!carriers_find(ifindex, flow, &search))
+		return false;
+	if (search.has_addr)
+		return true;
+	route_back_find(flow, &back);
+	return device_stack_has(&search.stack, back.ifindex);
 }

@@ -145,7 +145,6 @@ static int ids_read(const struct policy *policy, struct ids *out)
 	return 0;
 }
 
-/* Deletes every element but those of `kept`. */
 static bool is_kept(const struct ids *kept, uint32_t id)
 {
 	return bsearch(&id, kept->list, kept->count, sizeof(*kept->list), id_compare);

@@ -33,13 +33,13 @@ const char *filters_longest(const struct rl_filters *filters);
 /* Would they fit? Reports. */
 int filters_check(const struct instance *instance, const struct rl_filters *filters);
 
-/* ---- filter_image.c: their instructions in a BPF object, before libbpf reads it */
+/* ---- their instructions in a BPF object, before libbpf reads it */
 
 /* Gives filters_run() of bpf/match/filter.h in the object these instructions. -E2BIG where they do
  * not fit, -ENOEXEC where the object has no such function. */
 int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count);
 
-/* ---- filter_blame.c: which of them the kernel's verifier refuses */
+/* ---- which of them the kernel's verifier refuses */
 
 /* The first that the kernel refuses without the others; NULL: it takes each of them. */
 const char *filter_blame(const struct rl_instance *info, const struct rl_filters *filters);

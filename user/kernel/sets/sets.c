@@ -215,7 +215,8 @@ int set_session_close(struct set_session *session)
 	/* Packets are to ask anew. */
 	if (!ret && session->writes && session->published != session->table.layout->changes)
 		ret = policy_generation_add(session->instance);
-	if (ret) { /* the next writer makes up for what is not kept or published: `writing` */
+	if (ret) { /* the next writer makes up for what is not kept or published: `writing` says so
+		    */
 		report_error(session->instance, ret);
 	} else if (session->writes) {
 		member_table_end(&session->table);

@@ -55,11 +55,13 @@ static int element_read(const struct instance *instance, enum policy_map map, ui
 /* The limits in force by their numbers; 0: the number is not in use. */
 static int limits_read(const struct instance *instance, uint32_t limits[RL_SHARES_MAX])
 {
-	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
 	struct rl_policy_header header;
 	struct rl_rule rule;
-	int ret = fd < 0 ? fd : policy_header_read(instance, &header);
+	int ret = policy_header_read(instance, &header);
+	/* After the header: where the array has grown since, the larger one has what that names. */
+	CLOSED int fd = ret ? ret : policy_map_open(instance, POLICY_MAP_rules);
 
+	ret = fd < 0 ? fd : 0;
 	for (uint32_t i = 0; !ret && i < header.rules; i++) {
 		uint32_t index = header.rules_begin + i;
 
@@ -166,14 +168,12 @@ struct share_maps {
 /* NULL with errno. */
 static void *policy_map_whole(const struct instance *instance, enum policy_map map, size_t size)
 {
-	int fd = policy_map_open(instance, map);
-	void *at = fd < 0 ? NULL : map_whole(fd, size, PROT_READ | PROT_WRITE);
+	CLOSED int fd = policy_map_open(instance, map);
 
-	if (fd < 0)
-		errno = -fd;
-	else
-		close(fd);
-	return at;
+	if (fd >= 0)
+		return map_whole(fd, size, PROT_READ | PROT_WRITE);
+	errno = -fd;
+	return NULL;
 }
 
 /* False: errno. */

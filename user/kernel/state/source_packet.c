@@ -115,12 +115,11 @@ static uint64_t ban_left(const struct source_search *s, const struct rl_state_ke
 			 const uint8_t source[16])
 {
 	struct rl_state_key all = {0};
-	uint64_t until;
+	uint64_t until, of_key = key ? ban_until(s->instance, key) : 0;
 
 	prefix_mask(all.addr, source, key_bits(source, 32, 64));
 	until = ban_until(s->instance, &all);
-	if (key)
-		until = MAX(until, ban_until(s->instance, key));
+	until = MAX(until, of_key);
 	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 

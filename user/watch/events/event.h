@@ -118,8 +118,8 @@ void traits_known_add(struct traits *traits, const struct sampled *sample, bool 
  * the heaviest first; known sources, whatever they have. `rate`: of all packets, a second. */
 void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);
 
-/* When something that comes and goes has begun and has ended, so that a single packet reports
- * nothing, and a pause of a flood neither. Pure. */
+/* When something that comes and goes has begun and has ended, so that a single packet begins
+ * nothing, and a pause of a flood ends nothing. Pure. */
 
 #define ONSET_TENTHS   10 /* the last tenths of a second, which are looked at */
 #define ONSET_TENTH_NS 100000000ull

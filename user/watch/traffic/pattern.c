@@ -88,7 +88,7 @@ static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 	return true;
 }
 
-/* Behind the headers of a tunnel the source is another one: then nothing is known. */
+/* After the headers of a tunnel the source is another one: then nothing is known. */
 void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct packet_fields *out)
 {
 	uint32_t size = sample->kept < RL_FRAME_KEPT ? sample->kept : RL_FRAME_KEPT;
