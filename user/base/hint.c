@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define NEAR_MAX 2 /* the largest distance of a hint, in letters */
-#define HINT_WORD_MAX                                                                          \
-	32 /* Optimal string alignment: letters inserted, deleted, changed or swapped with the \
-	      next. */
+#define NEAR_MAX      2  /* the largest distance of a hint, in letters */
+#define HINT_WORD_MAX 32 /* the longest word in the tables */
+
+/* Optimal string alignment: letters inserted, deleted, changed or swapped with the next. */
 static unsigned int word_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][HINT_WORD_MAX + 1];

@@ -245,9 +245,9 @@ int targets_change(const struct command *command, targets_fn run, void *arg);
 /* Only checks. */
 int targets_check(const struct command *command, targets_fn run, void *arg);
 
+struct guard;
 /* Runs a change with its guard, and again where that asks and the user agrees. `once` returns 0, an
  * error, or GUARD_ASKS. */
-struct guard;
 int guarded_change(const struct command *command, struct guard *guard, bool only_warns,
 		   int (*once)(const struct command *command, void *arg), void *arg);
 

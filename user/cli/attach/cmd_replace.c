@@ -111,13 +111,13 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 		if (!(hooks & 1u << hook))
 			continue;
 		target.hook = hook;
-		rc = instance_replace_open(&target, &instances[count]) ? -1 : 0;
-		if (!rc && (options_check(command, asked, &instances[count]) ||
-			    mode_check(command, asked, &instances[count])))
-			rc = -1;
-		else if (rc)
+		rc = -1;
+		if (instance_replace_open(&target, &instances[count]))
 			break;
-		count++;
+		if (!options_check(command, asked, &instances[count]) &&
+		    !mode_check(command, asked, &instances[count]))
+			rc = 0;
+		count++; /* it is closed below */
 	}
 	for (int i = 0; !rc && i < count; i++) {
 		rc = instance_replace(&instances[i], &wanted);

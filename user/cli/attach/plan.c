@@ -20,6 +20,7 @@ static int plan_make(const struct command *command, const struct attach_options 
 {
 	struct guard guard;
 	int rc;
+
 	out->target = command->target;
 	out->target.hook = hook;
 	out->options = *options;

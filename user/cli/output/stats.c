@@ -287,7 +287,6 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	report_end(&report);
 }
 
-/* The sets of both readings are by the same number while their names are the same. */
 static void sets_table(const struct reading *reading)
 {
 	static const struct rl_amount none;

@@ -104,7 +104,6 @@ static int check_file(const struct target *target, const struct policy_file *fil
 /* ---- permanently, or on trial ---- */
 
 struct apply {
-	const struct command *command;
 	struct target target;
 	const struct policy_file *file;
 	struct guard guard;
@@ -281,8 +280,7 @@ static void apply_clear(struct apply *apply)
 int policy_file_apply_one(const struct command *command, const struct policy_file *file,
 			  uint64_t drop_ns)
 {
-	struct apply apply = {
-		.command = command, .target = command->target, .file = file, .drop_ns = drop_ns};
+	struct apply apply = {.target = command->target, .file = file, .drop_ns = drop_ns};
 	int rc;
 
 	try_get(command, &apply.try_ns); /* checked */
@@ -308,10 +306,8 @@ static int apply_add(struct applies *all, const struct command *command)
 	int rc;
 
 	all->items = xreallocarray(all->items, all->count + 1, sizeof(struct apply *));
-	*apply = (struct apply){.command = command,
-				.target = command->target,
-				.file = all->file,
-				.try_ns = all->try_ns};
+	*apply =
+		(struct apply){.target = command->target, .file = all->file, .try_ns = all->try_ns};
 	guard_start(&apply->guard, true);
 	rc = apply_begin(apply);
 	guard_clear(&apply->guard);

@@ -105,10 +105,6 @@ static const char *effect_of(const struct rule *rule)
 	}
 }
 
-/* The match of a set that nobody knows. */
-
-/* Whether the alarm is on; a rule that does not hold now is not listed. */
-
 static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
 		      const struct asked *asked, bool tracked)
 {

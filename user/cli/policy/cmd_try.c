@@ -142,8 +142,8 @@ static const char *supervise(struct trials *trials)
 		const char *reason;
 		bool keep;
 
-		for (size_t i = 0; i < trials->count;
-		     i++) { /* those of devices that vanished end */
+		/* Those of devices that vanished end. */
+		for (size_t i = 0; i < trials->count; i++) {
 			struct trial *trial = &trials->items[i];
 
 			if (outcome(trial) != TRIAL_RUNS || if_indextoname(trial->ifindex, name))

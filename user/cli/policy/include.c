@@ -90,7 +90,8 @@ static int include_open(struct include *include, struct stat *out)
 		refuse(include, "%s: symbolic link of another user: name the file itself", path);
 	else if (S_ISREG(by->st_mode) && by->st_uid && by->st_uid != geteuid() &&
 		 by->st_uid != out->st_uid && !(out->st_mode & S_IROTH))
-		/* An error shows the line that it is in. */
+		/* An error shows the line that it is in, so another user's policy includes only
+		 * what its owner may read. */
 		refuse(include,
 		       "%s: the owner of the policy that includes it (uid %u) may not read it: name "
 		       "another file, or take over the policy with `chown`",

@@ -48,7 +48,7 @@ int set_each(const struct command *command, int (*run)(const struct command *one
 /* ---- cmd_set_save.c */
 
 /* Saves the dynamic sets of one instance to the file that the units read, unless they are as they
- * were when that was written. 0 or -1; reports. */
+ * were when that was written. 0 or < 0; reports. */
 int set_save_changed(const struct target *target);
 
 /* ---- cmd_set_load.c */
