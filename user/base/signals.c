@@ -21,7 +21,7 @@ int signals_open(void)
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	/* Even if they are ignored: scripts start `rlctl monitor &` so. */
+	/* Even if they are ignored, but for SIGHUP: scripts start `rlctl monitor &` so. */
 	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		if (ending[i] != SIGHUP || !is_ignored(SIGHUP))
 			sigaddset(&signals, ending[i]);

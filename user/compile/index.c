@@ -343,18 +343,17 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 		(const struct rule **)calloc(count, sizeof(const struct rule *));
 	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
 	struct crowd crowd = {0};
+	int ret, checked = -ENOMEM;
 	size_t used = 0;
-	int ret = -ENOMEM;
 
 	for (int action = RL_ACTION_ALLOW; order && action <= RL_ACTION_LIMIT; action++)
 		for (const struct rule *rule = first; rule < first + count; rule++)
 			if (rule->action == action)
 				order[used++] = rule;
 	if (order)
-		ret = limits_check(b, order, count);
-	if (!ret)
-		ret = index_append(&b->out->index, order, count, begin, &crowd);
-	if (ret == -E2BIG) {
+		checked = limits_check(b, order, count); /* reports */
+	ret = checked ? checked : index_append(&b->out->index, order, count, begin, &crowd);
+	if (!checked && ret == -E2BIG) {
 		packet_print(packet, b, &crowd.packet);
 		snprintf(what, sizeof(what),
 			 "the last of %zu rules that, by protocol and port, %s may match",
@@ -363,7 +362,7 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 			b, crowd.last, -E2BIG, what, RL_RUN_MAX,
 			"give them protocols or ports, or write those of single addresses as "
 			"rules for these prefixes");
-	} else if (ret == -ENOSPC) {
+	} else if (!checked && ret == -ENOSPC) {
 		build_refuse_max(
 			b, order[0], -E2BIG, "the index of all rules is too large", RL_INDEX_MAX,
 			"write fewer prefixes with more than 8 rules, or rules whose ports "

@@ -139,7 +139,9 @@ static int seen_note(struct walk *walk, uint32_t number, uint32_t pages)
 /* Was it in a page that this one was split from when that was read? */
 static bool was_seen(const struct walk *walk, uint64_t hash, uint32_t number)
 {
-	while (number && walk->seen_at) {
+	if (!walk->seen_at) /* page 0 has not been read */
+		return false;
+	while (number) {
 		number &= ~(1u << (31 - __builtin_clz(number)));
 		if (member_page(hash, member_pages(walk->seen_at[number])) == number)
 			return true;

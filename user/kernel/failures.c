@@ -424,8 +424,8 @@ void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILU
 {
 	FILE *line = fmemopen(out, LOAD_FAILURE_MAX, "w");
 
-	*out = '\0';
-	if (!line)
+	snprintf(out, LOAD_FAILURE_MAX, "loading failed: %s", strerror(-failure->error));
+	if (!line) /* there is no memory */
 		return;
 	line_put(line, failure);
 	fclose(line);

@@ -63,7 +63,7 @@ static int parse_word(struct parser *p, const char *word, const char *what)
 	return 0;
 }
 
-/* Behind the word `over` or `under`. */
+/* After the word `over` or `under`. */
 static int parse_phase(struct parser *p, struct phase *phase)
 {
 	int rc = parse_quantity(p, QUANTITY_RATE, &phase->rate);

@@ -70,7 +70,6 @@ static const char *native_remedy(struct doctor *doctor)
 		facts->name);
 }
 
-/* Tunnels: rlctl parses packets without an Ethernet header at tc only. */
 void check_native(struct doctor *doctor)
 {
 	const struct device_facts *facts = doctor->facts;

@@ -32,7 +32,7 @@ struct attach_options {
 
 /* Attaches to the hook of target->device, which both must be given, with `policy` in force from the
  * first packet. `policy` may be empty, and gets its slots. ATTACH_FALLS_BACK (mode.h), or a
- * negative errno; nothing is left behind then. Reports. */
+ * negative errno; nothing stays then. Reports. */
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text);
 

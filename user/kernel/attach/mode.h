@@ -19,7 +19,7 @@ enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC, ATTACH_TC };
 int attach_mode_choose(const struct target *target, enum attach_mode *mode);
 
 /* Returned by attach if ATTACH_AUTO finds that native mode is not possible, after a note. Attach
- * again with ATTACH_TC and a policy parsed for it; nothing is left behind. */
+ * again with ATTACH_TC and a policy parsed for it; nothing stays. */
 #define ATTACH_FALLS_BACK 1
 
 /* The context for parsing a policy for this device, before or after attach. Reports. */

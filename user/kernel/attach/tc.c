@@ -191,7 +191,8 @@ int tc_place_take(const struct tc_place *place, const char *root, struct rl_inst
 		return ret;
 	lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
 	ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .priority = priority_choose(place));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd,
+		    .priority = ret ? 0 : priority_choose(place));
 	if (!ret)
 		ret = bpf_tc_attach(&hook, &opts);
 	pins_unlock(lock);

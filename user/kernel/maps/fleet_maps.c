@@ -39,13 +39,12 @@ int fleet_maps_open(const struct instance *instance,
 {
 	int ret = 0;
 
-	*out = (struct fleet_maps){
-		.instance = instance,
-		.generation = instance_generation(instance),
-		.keys = policy_map_open(instance, POLICY_MAP_fleet_keys),
-		.events = policy_map_open(instance, POLICY_MAP_fleet_events),
-		.grants = policy_map_open(instance, POLICY_MAP_fleet_grants),
-	};
+	/* The generation first: where the policy changes meanwhile, the maps are opened again. */
+	*out = (struct fleet_maps){.instance = instance,
+				   .generation = instance_generation(instance)};
+	out->keys = policy_map_open(instance, POLICY_MAP_fleet_keys);
+	out->events = policy_map_open(instance, POLICY_MAP_fleet_events);
+	out->grants = policy_map_open(instance, POLICY_MAP_fleet_grants);
 	const int fds[] = {out->keys, out->events, out->grants};
 	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(fds[0]); i++)
 		ret = fds[i] < 0 && fds[i] != -ENOENT ? fds[i] : 0;

@@ -6,7 +6,7 @@
 #include "compile/compiled.h"
 #include "kernel/instance/instance.h"
 
-/* ---- guide.c: the guide of prefixes */
+/* ---- the guide of prefixes */
 
 /* That of a whole policy, for its half; none where the policy has no prefix. 0 or a negative errno.
  */
@@ -17,7 +17,7 @@ int prefix_guide_write(const struct instance *instance, const struct compiled *c
 int prefix_guide_extend(const struct instance *instance, uint32_t half,
 			const struct rl_prefix_key *prefix);
 
-/* ---- index_map.c: the index of prefixes with many rules, struct index */
+/* ---- the index of prefixes with many rules, struct index */
 
 /* Reads what leads to the rules of each prefix that was read: out->index. */
 int index_roots_read(const struct instance *instance, struct compiled *out);
