@@ -19,7 +19,7 @@ peer_start() {
 	cat >"$TMP/peer.conf" <<-END
 		process feed { run /usr/bin/tail -f -n +1 $TMP/feed; encoder text; }
 		neighbor 10.77.0.2 {
-			router-id 10.77.0.1; local-address 10.77.0.1; local-as 65001; peer-as 65002; hold-time 9;
+			router-id 10.77.0.1; local-address 10.77.0.1; local-as 65001; peer-as 65002; hold-time 90;
 			capability { route-refresh; }
 			family { ipv4 flow; ipv6 flow; }
 			api { processes [ feed ]; }
@@ -47,7 +47,7 @@ own_start() { # OPTION…
 	cat >"$TMP/own.conf" <<-END
 		process rlctl { run $TMP/flowspec; encoder json; }
 		neighbor 10.77.0.1 {
-			router-id 10.77.0.2; local-address 10.77.0.2; local-as 65002; peer-as 65001; hold-time 9; passive true;
+			router-id 10.77.0.2; local-address 10.77.0.2; local-as 65002; peer-as 65001; hold-time 90; passive true;
 			capability { route-refresh; }
 			family { ipv4 flow; ipv6 flow; }
 			api { processes [ rlctl ]; neighbor-changes; receive { parsed; update; } }
@@ -56,6 +56,9 @@ own_start() { # OPTION…
 	exabgp_run B "$TMP/own.conf" exabgp_tcp_bind=10.77.0.2 # and A connects
 	OWN=$BG_PID
 }
+# rlctl-flowspec ends after exabgp, with what it has read.
+own_stop() { stop "$OWN" && eventually 10 reaped "$(<"$TMP/pid")"; }
+reaped() { [[ $(ps -o stat= -p "$1") != [!Z]* ]]; } # or left to a process that reaps nobody
 
 # ---- what is in force, and what packets meet
 
@@ -162,8 +165,8 @@ test_killed() {
 # exabgp is restarted, and the peer has withdrawn a route meanwhile: the others stay in force, this one until the peer
 # has sent all. No rule of the row before is left, which would be in force before this peer has sent it.
 test_restarted() {
-	stop "$OWN" && stop "$PEER" && rl B rule flush -q && own_start --lifetime 1h && peer_start && announce "$HOST" discard &&
-		announce 'destination 203.0.113.9/32' discard && eventually 9 in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' && stop "$OWN" &&
+	own_stop && stop "$PEER" && rl B rule flush -q && own_start --lifetime 1h && peer_start && announce "$HOST" discard &&
+		announce 'destination 203.0.113.9/32' discard && eventually 9 in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' && own_stop &&
 		withdraw 'destination 203.0.113.9/32' discard && in_force 'dst 203.0.113.7 deny' 'dst 203.0.113.9 deny' &&
 		own_start --lifetime 1h && meets 0 100 && eventually 9 in_force 'dst 203.0.113.7 deny' && eventually 9 meets 0 100
 }
@@ -173,8 +176,8 @@ test_peer_dies() { stop "$PEER" && soon && meets 100 0; }
 
 # Rules are renewed while the program runs, and end by themselves without it.
 test_lifetime() {
-	stop "$OWN" && own_start --lifetime 8s && peer_start && announce "$HOST" discard && soon 'dst 203.0.113.7 deny' && sleep 9 &&
-		meets 0 100 && stop "$OWN" && in_force 'dst 203.0.113.7 deny' && eventually 9 meets 100 0
+	own_stop && own_start --lifetime 8s && peer_start && announce "$HOST" discard && soon 'dst 203.0.113.7 deny' && sleep 9 &&
+		meets 0 100 && own_stop && in_force 'dst 203.0.113.7 deny' && eventually 9 meets 100 0
 }
 
 # No more routes than --max, of which a withdrawn one makes room for another.
@@ -183,7 +186,7 @@ test_max() {
 		soon 'dst 203.0.113.1 deny' 'dst 203.0.113.7 deny' && announce 'destination 203.0.113.2/32' discard &&
 		eventually 4 says '203.0.113.2/32 is refused: 2 routes are held (--max)' && withdraw 'destination 203.0.113.1/32' discard &&
 		withdraw 'destination 203.0.113.2/32' discard &&
-		announce 'destination 203.0.113.3/32' discard && soon 'dst 203.0.113.3 deny' 'dst 203.0.113.7 deny' && stop "$OWN" && rl B rule flush
+		announce 'destination 203.0.113.3/32' discard && soon 'dst 203.0.113.3 deny' 'dst 203.0.113.7 deny' && own_stop && rl B rule flush
 }
 
 # ---- gobgp in B
