@@ -129,7 +129,7 @@ static int bits_append(struct axes *axes, const uint64_t *words, uint32_t last)
 
 /* ---- addresses */
 
-static const struct addresses *addresses_of(const struct region *region, enum axis axis)
+static const struct addresses *end_of(const struct region *region, enum axis axis)
 {
 	return axis == AXIS_SRC ? &region->set.src : &region->set.dst;
 }
@@ -154,12 +154,11 @@ static size_t ends_collect(u128 *out, const struct region *regions, size_t count
 	size_t all = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct stretch stretches[STRETCHES_MAX];
-		size_t there = stretches_of(addresses_of(&regions[i], axis), stretches);
+		const struct addresses *set = end_of(&regions[i], axis);
 
-		for (size_t j = 0; j < there; j++) {
-			out[all++] = stretches[j].first;
-			out[all++] = stretches[j].last;
+		for (uint32_t j = 0; j < set->count; j++) {
+			out[all++] = set->at[j].first;
+			out[all++] = set->at[j].last;
 		}
 	}
 	qsort(out, all, sizeof(*out), compare_numbers);
@@ -193,13 +192,11 @@ static int region_append(struct axes *axes, enum axis axis, const struct region 
 static int ranks_append(struct axes *axes, const struct addresses *set, const u128 *numbers,
 			size_t count)
 {
-	struct stretch stretches[STRETCHES_MAX];
-	size_t there = stretches_of(set, stretches);
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < there; i++)
-		ret = span_append(axes, rank_of(numbers, count, stretches[i].first),
-				  rank_of(numbers, count, stretches[i].last));
+	for (uint32_t i = 0; !ret && i < set->count; i++)
+		ret = span_append(axes, rank_of(numbers, count, set->at[i].first),
+				  rank_of(numbers, count, set->at[i].last));
 	return ret;
 }
 
@@ -221,7 +218,7 @@ static int axis_make(struct axes *axes, enum axis axis, const struct region *reg
 
 		run->begin = axes->count;
 		ret = axis < AXIS_SRC ? region_append(axes, axis, &regions[i])
-				      : ranks_append(axes, addresses_of(&regions[i], axis), numbers,
+				      : ranks_append(axes, end_of(&regions[i], axis), numbers,
 						     number_count);
 		run->count = axes->count - run->begin;
 	}

@@ -2,9 +2,9 @@
 /* Finds the rules that decide: longest prefix first, allow before deny before limits, then the
  * rules of the device.
  *
- * A rule decides if the boxes of the rules before it do not cover all of its own. If the search
+ * A rule decides if the packets of the rules before it do not cover all of its own. If the search
  * for an uncovered packet takes too long, the rule counts as deciding; so does one that matches
- * packets of which the boxes do not show enough.
+ * packets of which their sets do not show enough.
  */
 
 #include "policy/packets/decide.h"
@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 #include "policy/field.h"
-#include "policy/packets/box.h"
+#include "policy/packets/cover.h"
 #include "policy/packets/level.h"
 #include "policy/policy.h"
 
@@ -28,18 +28,19 @@ struct decide_search {
 	uint8_t *levels; /* of each rule */
 	struct policy *found;
 	struct opaques opaques;
-	struct boxes before;  /* of rules with prefixes: packets that later rules never see */
-	struct boxes decided; /* the same of the device's rules */
-	/* Packets that reach the device's rules: those of a box that none of `before`, up to its
+	struct packet_sets before;  /* of rules with prefixes: packets that later rules never see */
+	struct packet_sets decided; /* the same of the device's rules */
+	/* Packets that reach the device's rules: those of a set that none of `before`, up to its
 	 * own, decides on. */
-	struct boxes arrivals;
+	struct packet_sets arrivals;
 	unsigned int left; /* steps of all rules */
 	int error;
 };
 
-static void search_add(struct decide_search *search, struct boxes *boxes, const struct box *box)
+static void search_add(struct decide_search *search, struct packet_sets *sets,
+		       const struct packets *packets)
 {
-	if (boxes_add(boxes, box))
+	if (packets_add(sets, packets))
 		search->error = -ENOMEM;
 }
 
@@ -48,7 +49,7 @@ static void search_add(struct decide_search *search, struct boxes *boxes, const 
 /* Packets that are never established. Other rules do not ask. */
 static void unproven_add(struct decide_search *search)
 {
-	struct box all = packets_all(search->asked), box;
+	struct packets all = packets_all(search->asked), some;
 	unsigned int next = 0;
 	const uint8_t *proven;
 	size_t count = header_protocols(RL_HAS_PAYLOAD, &proven);
@@ -58,21 +59,21 @@ static void unproven_add(struct decide_search *search)
 		asked |= rule->match.flags & RL_MATCH_ESTABLISHED;
 	if (!asked)
 		return;
-	box_narrow(&all, DIM_PROVEN, 1, 1);
+	pset_narrow(&all.set, DIM_PROVEN, 1, 1);
 	for (size_t i = 0; i <= count; i++) {
 		unsigned int end = i < count ? proven[i] : 256;
 
-		box = all;
-		box_narrow(&box, DIM_PROTO, next, end - 1);
-		search_add(search, &search->before, &box);
+		some = all;
+		pset_narrow(&some.set, DIM_PROTO, next, end - 1);
+		search_add(search, &search->before, &some);
 		next = end + 1;
 	}
-	box = all;
-	box_narrow(&box, DIM_SHAPE, SHAPE_LATER, SHAPE_LATER);
-	search_add(search, &search->before, &box);
-	box = all;
-	bytes_narrow(&box.tcp_flags, SYN_FLAGS, false);
-	search_add(search, &search->before, &box);
+	some = all;
+	pset_narrow(&some.set, DIM_SHAPE, SHAPE_LATER, SHAPE_LATER);
+	search_add(search, &search->before, &some);
+	some = all;
+	bytes_narrow(&some.set.tcp_flags, SYN_FLAGS, false);
+	search_add(search, &search->before, &some);
 }
 
 /* IPv6 packets that no rule sees: those with mapped addresses, which are malformed, and those with
@@ -81,17 +82,17 @@ static void malformed_add(struct decide_search *search)
 {
 	const uint8_t *extensions;
 	size_t count = extension_headers(&extensions);
-	struct box all = packets_all(search->asked), box = all;
+	struct packets all = packets_all(search->asked), some = all;
 
 	if (prefix_is_ipv4(search->asked->addr, 128))
 		return;
-	box_narrow_prefix(&box, mapped_prefix, RL_MAPPED_BITS);
-	search_add(search, &search->before, &box);
+	packets_narrow_peer(&some, search->asked, mapped_prefix, RL_MAPPED_BITS);
+	search_add(search, &search->before, &some);
 	for (size_t i = 0; i < count; i++) {
-		box = all;
-		box_narrow(&box, DIM_PROTO, extensions[i], extensions[i]);
-		box_narrow(&box, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-		search_add(search, &search->before, &box);
+		some = all;
+		pset_narrow(&some.set, DIM_PROTO, extensions[i], extensions[i]);
+		pset_narrow(&some.set, DIM_SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+		search_add(search, &search->before, &some);
 	}
 }
 
@@ -102,12 +103,12 @@ static void neither_add(struct decide_search *search)
 	const struct opaques *opaques = &search->opaques;
 
 	for (size_t i = 0; i < opaques->count; i++) {
-		struct box none = packets_all(search->asked), both = none;
+		struct packets none = packets_all(search->asked), both = none;
 
 		if (opaques->flag[i] & ~(RL_MATCH_SRC | RL_MATCH_DST))
 			continue;
-		box_narrow_bits(&none, BIT_OPAQUE(i) * 3, 0);
-		box_narrow_bits(&both, BIT_OPAQUE(i) * 3, BIT_OPAQUE(i) * 3);
+		packets_narrow_bits(&none, BIT_OPAQUE(i) * 3, 0);
+		packets_narrow_bits(&both, BIT_OPAQUE(i) * 3, BIT_OPAQUE(i) * 3);
 		search_add(search, &search->before, &none);
 		search_add(search, &search->before, &both);
 	}
@@ -115,8 +116,8 @@ static void neither_add(struct decide_search *search)
 
 /* ---- prefixes */
 
-/* Is the box open to what comes after `before` boxes, and `decided` ones of the device's rules? */
-static bool is_open(struct decide_search *search, const struct box *box, size_t before,
+/* Are they open to what comes after `before` sets, and `decided` ones of the device's rules? */
+static bool is_open(struct decide_search *search, const struct packets *packets, size_t before,
 		    size_t decided, unsigned int *steps)
 {
 	const struct cover cover = {.a = &search->before,
@@ -125,55 +126,46 @@ static bool is_open(struct decide_search *search, const struct box *box, size_t 
 				    .b_count = decided,
 				    .steps = steps};
 
-	return box_is_open(box, &cover);
+	return packets_are_open(packets, &cover);
 }
 
 /* The same for a rule of the device. */
-static bool device_box_is_open(struct decide_search *search, const struct box *box,
-			       unsigned int *steps)
+static bool device_is_open(struct decide_search *search, const struct packets *packets,
+			   unsigned int *steps)
 {
 	for (size_t i = 0; i < search->arrivals.count; i++) {
-		const struct box *arrival = &search->arrivals.box[i];
-		struct box common;
+		const struct packets *arrival = &search->arrivals.at[i];
+		struct packets common;
 
 		if (!*steps)
 			return true;
 		--*steps;
-		if (box_meet(box, arrival, &common) &&
+		if (packets_meet(packets, arrival, &common) &&
 		    is_open(search, &common, arrival->before, search->decided.count, steps))
 			return true;
 	}
 	return false;
 }
 
-/* Does the rule decide? Appends its boxes to `kept`. */
+/* Does the rule decide? Appends its packets to `kept`. */
 static bool rule_decides(struct decide_search *search, const struct rule *rule, size_t before,
-			 struct boxes *kept)
+			 struct packet_sets *kept)
 {
-	bool device = rule->kind == PREFIX_DEVICE, decides = false, exact;
-	struct boxes boxes = {0};
-	unsigned int steps, given;
+	unsigned int given = search->left < STEPS_RULE ? search->left : STEPS_RULE, steps = given;
+	bool device = rule->kind == PREFIX_DEVICE, decides, exact;
+	struct packets own;
 
-	if (boxes_of_rule(search->asked, &search->opaques, rule, &boxes, &exact))
-		search->error = -ENOMEM;
-	exact = exact && search->levels[rule - search->policy->rules] != LEVEL_UNKNOWN;
-	for (size_t i = 0; i < boxes.count; i++) {
-		struct box *box = &boxes.box[i];
-
-		box->before = before;
-		if (!decides) {
-			steps = given = search->left < STEPS_RULE ? search->left : STEPS_RULE;
-			decides = device ? device_box_is_open(search, box, &steps)
-					 : is_open(search, box, search->before.count, 0, &steps);
-			search->left -= given - steps;
-		}
-		if (!device && rule->action == RL_ACTION_LIMIT)
-			search_add(search, &search->arrivals, box);
-		/* Else later rules decide on some, or when it expires. */
-		if (exact && !rule->for_ns)
-			search_add(search, kept, box);
-	}
-	boxes_clear(&boxes);
+	if (!packets_of_rule(search->asked, &search->opaques, rule, &own, &exact))
+		return false;
+	own.before = before;
+	decides = device ? device_is_open(search, &own, &steps)
+			 : is_open(search, &own, search->before.count, 0, &steps);
+	search->left -= given - steps;
+	if (!device && rule->action == RL_ACTION_LIMIT)
+		search_add(search, &search->arrivals, &own);
+	/* Else later rules decide on some, or when it expires. */
+	if (exact && !rule->for_ns && search->levels[rule - search->policy->rules] != LEVEL_UNKNOWN)
+		search_add(search, kept, &own);
 	return decides;
 }
 
@@ -181,9 +173,9 @@ static bool rule_decides(struct decide_search *search, const struct rule *rule, 
 static void search_action(struct decide_search *search, enum prefix_kind kind, int len,
 			  enum rl_action action)
 {
-	struct boxes *all = kind == PREFIX_DEVICE ? &search->decided : &search->before;
+	struct packet_sets *all = kind == PREFIX_DEVICE ? &search->decided : &search->before;
 	size_t before = search->before.count;
-	struct boxes kept = {0};
+	struct packet_sets kept = {0};
 
 	policy_for_each (search->policy, rule) {
 		if (rule->action != action ||
@@ -193,8 +185,8 @@ static void search_action(struct decide_search *search, enum prefix_kind kind, i
 			search->error = -ENOMEM;
 	}
 	for (size_t i = 0; i < kept.count; i++)
-		search_add(search, all, &kept.box[i]);
-	boxes_clear(&kept);
+		search_add(search, all, &kept.at[i]);
+	packet_sets_clear(&kept);
 }
 
 static void search_prefix(struct decide_search *search, enum prefix_kind kind, int len)
@@ -207,7 +199,7 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 {
 	struct decide_search search = {
 		.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
-	struct box all = packets_all(asked);
+	struct packets all = packets_all(asked);
 	bool lengths[LEVEL_LONGEST + 1]; /* of the prefixes that contain the address */
 
 	search.levels = policy_levels(policy, asked->addr, asked->members);
@@ -225,9 +217,9 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	all.before = search.before.count;
 	search_add(&search, &search.arrivals, &all);
 	search_prefix(&search, PREFIX_DEVICE, 0);
-	boxes_clear(&search.before);
-	boxes_clear(&search.decided);
-	boxes_clear(&search.arrivals);
+	packet_sets_clear(&search.before);
+	packet_sets_clear(&search.decided);
+	packet_sets_clear(&search.arrivals);
 	free(search.levels);
 	return search.error;
 }

@@ -63,8 +63,7 @@ bool ranges_meet(const struct ranges *a, const struct ranges *b, struct ranges *
 	return out->count > 0;
 }
 
-/* All others, up to `last`. */
-static void ranges_invert(struct ranges *set, uint32_t last)
+void ranges_invert(struct ranges *set, uint32_t last)
 {
 	struct ranges others = {.count = 0};
 	uint32_t next = 0;
@@ -115,13 +114,14 @@ void pset_narrow(struct pset *set, enum dim dim, uint32_t first, uint32_t last)
 
 void pset_all(struct pset *out)
 {
+	static const uint8_t every[16];
+
 	for (enum dim dim = 0; dim < DIMS; dim++) {
 		out->dim[dim].count = 1;
 		out->dim[dim].range[0] = (struct value_range){0, dim_last(dim)};
 	}
 	memset(&out->tcp_flags, 0xff, sizeof(out->tcp_flags));
-	memset(&out->src, 0, sizeof(out->src));
-	memset(&out->dst, 0, sizeof(out->dst));
+	out->src = out->dst = addresses_of(every, 0);
 }
 
 bool pset_is_empty(const struct pset *set)
@@ -162,11 +162,10 @@ static bool pset_within(const struct pset *inner, const struct pset *outer)
 /* A prefix shorter than that of mapped addresses is of IPv6. */
 void pset_narrow_prefix(struct pset *set, bool src, const uint8_t addr[16], uint8_t len)
 {
-	struct addresses *end = src ? &set->src : &set->dst;
+	struct addresses *end = src ? &set->src : &set->dst, own = addresses_of(addr, len);
 	uint32_t family = prefix_is_ipv4(addr, len) ? 0 : 1;
 
-	memcpy(end->addr, addr, sizeof(end->addr));
-	end->len = len;
+	addresses_meet(end, &own, end);
 	pset_narrow(set, DIM_FAMILY, family, family);
 }
 

@@ -94,6 +94,9 @@ void rule_values(const struct rule *rule, enum rl_match_flag flag, struct ranges
 /* The numbers of both; false: there are none. */
 bool ranges_meet(const struct ranges *a, const struct ranges *b, struct ranges *out);
 
+/* All others, up to `last`. */
+void ranges_invert(struct ranges *set, uint32_t last);
+
 bool ranges_within(const struct ranges *inner, const struct ranges *outer);
 
 /* Is the value within one of the ranges? */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/packets/addresses.h"
+
 enum member_error member_parse(const char *text, size_t size, struct member *out, bool *host_bits)
 {
 	char word[PREFIX_TEXT_MAX + 1], canonical[PREFIX_TEXT_MAX];
@@ -111,29 +113,18 @@ int member_list_add(struct member_list *list, const struct member *member, uint6
 
 /* ---- ranges: addresses as numbers of 128 bits */
 
-typedef unsigned __int128 number;
-
-static number number_of(const uint8_t addr[16])
-{
-	number n = 0;
-
-	for (int i = 0; i < 16; i++)
-		n = n << 8 | addr[i];
-	return n;
-}
-
 bool member_is_wide(const uint8_t shortest[2], const struct member *member)
 {
 	return member_is_ipv4(member) ? member->len < 96 + shortest[0] : member->len < shortest[1];
 }
 
 /* The prefixes of a range. Their number, -E2BIG or -ERANGE. */
-static int range_split(const uint8_t shortest[2], number from, number to, bool ipv4,
+static int range_split(const uint8_t shortest[2], u128 from, u128 to, bool ipv4,
 		       struct member out[MEMBER_RANGE_MAX])
 {
 	for (int count = 0;;) {
 		struct member member = {.len = 128};
-		number size = 1; /* of the shortest prefix from here on that ends within the range;
+		u128 size = 1; /* of the shortest prefix from here on that ends within the range;
 				    0: all */
 
 		while (member.len && !(from & size) && to - from >= 2 * size - 1) {
@@ -159,7 +150,7 @@ static int range_split(const uint8_t shortest[2], number from, number to, bool i
 int member_list_add_range(struct member_list *list, const uint8_t first[16], const uint8_t last[16],
 			  uint64_t life_ns)
 {
-	number from = number_of(first), to = number_of(last);
+	u128 from = addresses_of(first, 128).at[0].first, to = addresses_of(last, 128).at[0].first;
 	bool ipv4 = prefix_is_ipv4(first, 128);
 	struct member members[MEMBER_RANGE_MAX];
 	int count, ret = 0;
