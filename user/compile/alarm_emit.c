@@ -99,7 +99,8 @@ int alarms_emit(struct build *b, const struct policy *policy)
 	if (!policy->alarm_count)
 		return 0;
 	if (policy->alarm_count > RL_ALARMS_MAX) {
-		build_refuse_max(b, NULL, -E2BIG, "too many alarms", RL_ALARMS_MAX, "remove some");
+		build_refuse(b, NULL, -E2BIG, "too many alarms (at most %u): remove some",
+			     RL_ALARMS_MAX);
 		return 0;
 	}
 	if (b->out->first_rule + b->out->rule_count + policy->alarm_count > b->rules_most) {

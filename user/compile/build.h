@@ -24,13 +24,9 @@ struct build {
 	struct rl_filters filters; /* those of the program, and of this policy */
 };
 
-/* Add an error: "RULE: WHAT". Return `error`. */
-
-int build_refuse(struct build *b, const struct rule *rule, int error, const char *what);
-
-/* "RULE: WHAT (at most MAX): REMEDY"; the rule may be NULL. */
-int build_refuse_max(struct build *b, const struct rule *rule, int error, const char *what,
-		     uint32_t max, const char *remedy);
+/* Adds an error: "RULE: TEXT"; the rule may be NULL. Returns `error`. */
+int build_refuse(struct build *b, const struct rule *rule, int error, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* The rules array has no room for the policy. */
 void build_refuse_room(struct build *b);

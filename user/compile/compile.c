@@ -30,9 +30,10 @@ static int check_nesting(struct build *b)
 					 stack[depth - 1]->len - RL_FAMILY_BITS, key->addr)))
 			depth--;
 		if (depth == RL_NEST_MAX)
-			return build_refuse_max(
-				b, NULL, -E2BIG, "too many nested prefixes", RL_NEST_MAX,
-				"remove some of the prefixes around the longest one");
+			return build_refuse(b, NULL, -E2BIG,
+					    "too many nested prefixes (at most %u): remove some of "
+					    "the prefixes around the longest one",
+					    RL_NEST_MAX);
 		stack[depth++] = key;
 	}
 	return 0;

@@ -151,5 +151,5 @@ void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 		return;
 	}
 	alarm_missing_print(what, sizeof(what), b->next, name, true);
-	build_refuse(b, rule, -ENOENT, what);
+	build_refuse(b, rule, -ENOENT, "%s", what);
 }

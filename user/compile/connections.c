@@ -14,14 +14,18 @@ void connections_number(struct build *b)
 	for (uint32_t i = 0; i < b->out->rule_count; i++)
 		count += b->out->rules[i].backend == RL_BACKEND_CONNECTIONS;
 	if (count > RL_CONNECTION_LIMITS)
-		build_refuse_max(b, NULL, -E2BIG, "too many limits on connections",
-				 RL_CONNECTION_LIMITS,
-				 "remove some, or join their ports into one rule");
+		build_refuse(b, NULL, -E2BIG,
+			     "too many limits on connections (at most %u): remove some, or join "
+			     "their ports into one rule",
+			     RL_CONNECTION_LIMITS);
 }
 
-static uint8_t family_of(const uint8_t addr[16], uint8_t len)
+static void end_set(uint8_t out[16], __u8 *out_len, __u8 *family, const uint8_t addr[16],
+		    uint8_t len)
 {
-	return prefix_is_ipv4(addr, len) ? 4 : 6;
+	memcpy(out, addr, 16);
+	*out_len = len;
+	*family = prefix_is_ipv4(addr, len) ? 4 : 6;
 }
 
 void connection_limit_compile(const struct rule *rule, bool by_dest,
@@ -37,19 +41,10 @@ void connection_limit_compile(const struct rule *rule, bool by_dest,
 	};
 	out->sport_count = rule_ports(rule, RL_MATCH_SPORT, out->sport);
 	out->dport_count = rule_ports(rule, RL_MATCH_DPORT, out->dport);
-	if (rule->kind == PREFIX_ADDR) {
-		out->prefix_len = rule->len;
-		out->prefix_family = family_of(rule->addr, rule->len);
-		memcpy(out->prefix, rule->addr, sizeof(out->prefix));
-	}
-	if (match->flags & RL_MATCH_SRC) {
-		out->src_len = match->src_len;
-		out->src_family = family_of(match->src, match->src_len);
-		memcpy(out->src, match->src, sizeof(out->src));
-	}
-	if (match->flags & RL_MATCH_DST) {
-		out->dst_len = match->dst_len;
-		out->dst_family = family_of(match->dst, match->dst_len);
-		memcpy(out->dst, match->dst, sizeof(out->dst));
-	}
+	if (rule->kind == PREFIX_ADDR)
+		end_set(out->prefix, &out->prefix_len, &out->prefix_family, rule->addr, rule->len);
+	if (match->flags & RL_MATCH_SRC)
+		end_set(out->src, &out->src_len, &out->src_family, match->src, match->src_len);
+	if (match->flags & RL_MATCH_DST)
+		end_set(out->dst, &out->dst_len, &out->dst_family, match->dst, match->dst_len);
 }

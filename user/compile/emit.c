@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/icmp6.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
@@ -38,61 +39,53 @@ static bool rule_names_neighbour_discovery(const struct rule *rule)
 	return false;
 }
 
-static uint64_t extra_uses(const struct rule *rule)
+static uint64_t match_uses(const struct rule *rule)
 {
+	const struct match *match = &rule->match;
 	bool extra = rule->extra && !extra_is_while(rule);
-	uint64_t uses = extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
+	bool sets = rule->kind == PREFIX_SET || match_names_set(match, RL_MATCH_SRC) ||
+		    match_names_set(match, RL_MATCH_DST) || rule->limit.keep_for == RL_KEEP_SET;
+	bool proof = match->flags & RL_MATCH_ESTABLISHED ||
+		     (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS);
 
-	if (rule->match.flags & RL_MATCH_PAYLOAD)
-		uses |= RL_USE_PAYLOAD;
-	if (rule->match.flags & RL_MATCH_FILTER)
-		uses |= RL_USE_FILTERS;
-	if (rule->match.flags & RL_MATCH_VLAN)
-		uses |= RL_USE_VLANS;
-	if (rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
-	    match_names_set(&rule->match, RL_MATCH_DST) || rule->limit.keep_for == RL_KEEP_SET)
-		uses |= RL_USE_SET_RULES;
-	return uses;
+	return (match->flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0) |
+	       (proof ? RL_USE_PROOF : 0) |
+	       (proof && !match_is_proto(match, IPPROTO_TCP) ? RL_USE_ASKED : 0) |
+	       (extra || match->negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0) |
+	       (match->flags & RL_MATCH_PAYLOAD ? RL_USE_PAYLOAD : 0) |
+	       (match->flags & RL_MATCH_FILTER ? RL_USE_FILTERS : 0) |
+	       (match->flags & RL_MATCH_VLAN ? RL_USE_VLANS : 0) | (sets ? RL_USE_SET_RULES : 0);
+}
+
+static uint64_t limit_uses(const struct rl_limit *limit)
+{
+	bool bans = limit->over == RL_OVER_BAN;
+
+	if (limit->unit == RL_CONNECTIONS)
+		return RL_USE_CONNECTIONS;
+	return parts_uses(limit) |
+	       (!limit_is_bucket(limit) || limit->fleet || bans ? RL_USE_STATES : 0) |
+	       (limit->fleet ? RL_USE_FLEET : 0) | (bans ? RL_USE_BANS : 0) |
+	       (bans && limit->ban_source ? RL_USE_SOURCE_BANS : 0) |
+	       (limit->over == RL_OVER_CHALLENGE ? RL_USE_CHALLENGE : 0) |
+	       (limit->over == RL_OVER_TRUNCATE ? RL_USE_TRUNCATE : 0) |
+	       (parts_are_member(limit) ? RL_USE_MEMBER_KEYS : 0) |
+	       (parts_are_account(limit) ? RL_USE_ACCOUNTS : 0) |
+	       (key_parts(limit) & RL_PART_VLAN ? RL_USE_VLANS : 0) |
+	       (limit->key == RL_KEY_PARTS ? RL_USE_KEY_PARTS : 0);
 }
 
 uint64_t rule_uses(const struct rule *rule)
 {
-	const struct rl_limit *limit = &rule->limit;
-	uint64_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
+	uint64_t uses = match_uses(rule);
 
-	if (rule->match.flags & RL_MATCH_ESTABLISHED ||
-	    (rule->action == RL_ACTION_LIMIT && limit->over == RL_OVER_UNLESS))
-		uses |= RL_USE_PROOF |
-			(match_is_proto(&rule->match, IPPROTO_TCP) ? 0 : RL_USE_ASKED);
-	uses |= extra_uses(rule);
 	if (rule->action == RL_ACTION_COUNT) /* an alarm */
 		return uses;
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action == RL_ACTION_ALLOW && rule->kind != PREFIX_DEVICE)
 		uses |= rule->kind == PREFIX_ADDR ? RL_USE_ALLOWS : RL_USE_ALLOWS_ANY;
-	if (rule->action != RL_ACTION_LIMIT)
-		return uses;
-	if (limit->unit == RL_CONNECTIONS)
-		return uses | RL_USE_CONNECTIONS;
-	if (!limit_is_bucket(limit) || limit->fleet || limit->over == RL_OVER_BAN)
-		uses |= RL_USE_STATES;
-	uses |= parts_uses(limit);
-	if (limit->fleet)
-		uses |= RL_USE_FLEET;
-	if (limit->over == RL_OVER_BAN)
-		uses |= RL_USE_BANS | (limit->ban_source ? RL_USE_SOURCE_BANS : 0);
-	if (limit->over == RL_OVER_CHALLENGE)
-		uses |= RL_USE_CHALLENGE;
-	if (limit->over == RL_OVER_TRUNCATE)
-		uses |= RL_USE_TRUNCATE;
-	if (parts_are_member(limit))
-		uses |= RL_USE_MEMBER_KEYS;
-	if (parts_are_account(limit))
-		uses |= RL_USE_ACCOUNTS;
-	if (key_parts(limit) & RL_PART_VLAN)
-		uses |= RL_USE_VLANS;
-	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
+	return rule->action == RL_ACTION_LIMIT ? uses | limit_uses(&rule->limit) : uses;
 }
 
 /* Packets copy the bytes that the rules compare, from the first to the last. */
@@ -125,9 +118,11 @@ static uint32_t filter_number(struct build *b, const struct rule *rule)
 	if (unused < RL_FILTERS_MAX)
 		memcpy(b->filters.text[unused], rule->extra->filter, sizeof(b->filters.text[0]));
 	else
-		build_refuse_max(b, rule, -E2BIG, "too many different filters", RL_FILTERS_MAX,
-				 "while policies change, those of both count: say the same in "
-				 "fewer, joined by or, or remove some first");
+		build_refuse(
+			b, rule, -E2BIG,
+			"too many different filters (at most %u): while policies change, those "
+			"of both count: say the same in fewer, joined by or, or remove some first",
+			RL_FILTERS_MAX);
 	return unused;
 }
 
@@ -264,8 +259,11 @@ static void check_rule(struct build *b, const struct rule *rule)
 		build_refuse(b, rule, -EOPNOTSUPP,
 			     "fixed-window with fleet has too short a period: write 1s or more");
 	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
-		build_refuse_max(b, rule, -E2BIG, "too many packets for sliding-log",
-				 b->ctx->log_max, "detach, then attach with a larger --log-depth");
+		build_refuse(
+			b, rule, -E2BIG,
+			"too many packets for sliding-log (at most %u): detach, then attach with "
+			"a larger --log-depth",
+			b->ctx->log_max);
 }
 
 static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
@@ -280,57 +278,42 @@ static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 }
 
 /* Order in which rules came: by line, and without lines those in force first. */
-static uint32_t rule_age(const struct build *b, const struct rule *rule)
+struct aged {
+	const struct rule *rule;
+	uint32_t age;
+};
+
+static int age_compare(const void *a, const void *b)
 {
-	if (rule->line)
-		return rule->line;
-	return policy_find(b->current, rule) ? 0 : UINT32_MAX;
+	const struct aged *x = a, *y = b;
+
+	if (x->age != y->age)
+		return x->age < y->age ? -1 : 1;
+	return x->rule < y->rule ? -1 : x->rule > y->rule;
 }
 
-/* The last of the rules that the prefix has room for, by age; there are more. */
-static const struct rule *rule_last_held(const struct build *b, const struct rule *first,
-					 size_t count)
+/* Refuses every rule that came when its prefix was full. 0 or -ENOMEM. */
+static int check_count(struct build *b, const struct rule *first, size_t count)
 {
-	struct {
-		const struct rule *rule;
-		uint32_t age;
-	} oldest[RL_INDEXED_MAX] = {0};
+	struct aged *all = count > RL_INDEXED_MAX ? calloc(count, sizeof(*all)) : NULL;
 
+	if (!all)
+		return count > RL_INDEXED_MAX ? -ENOMEM : 0;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t age = rule_age(b, first + i);
-		size_t at = i < RL_INDEXED_MAX ? i : RL_INDEXED_MAX;
-
-		while (at && oldest[at - 1].age > age)
-			at--;
-		if (at == RL_INDEXED_MAX)
-			continue;
-		memmove(&oldest[at + 1], &oldest[at],
-			(RL_INDEXED_MAX - 1 - at) * sizeof(oldest[0]));
-		oldest[at].rule = first + i;
-		oldest[at].age = age;
+		all[i] = (struct aged){first + i, first[i].line};
+		if (!all[i].age)
+			all[i].age = policy_find(b->current, first + i) ? 0 : UINT32_MAX;
 	}
-	return oldest[RL_INDEXED_MAX - 1].rule;
-}
-
-/* Refuses every rule that came when its prefix was full. */
-static void check_count(struct build *b, const struct rule *first, size_t count)
-{
-	const struct rule *last;
-	uint32_t last_age;
-
-	if (count <= RL_INDEXED_MAX)
-		return;
-	last = rule_last_held(b, first, count);
-	last_age = rule_age(b, last);
-	for (const struct rule *rule = first; rule < first + count; rule++) {
-		uint32_t age = rule_age(b, rule);
-
-		if (age > last_age || (age == last_age && rule > last))
-			build_refuse_max(
-				b, rule, -E2BIG, "too many rules for one prefix", RL_INDEXED_MAX,
-				"merge ports into ranges, or remove limits; rules of a longer "
-				"prefix replace these instead of adding to them");
-	}
+	qsort(all, count, sizeof(*all), age_compare);
+	for (size_t i = RL_INDEXED_MAX; i < count; i++)
+		build_refuse(
+			b, all[i].rule, -E2BIG,
+			"too many rules for one prefix (at most %u): merge ports into ranges, or "
+			"remove limits; rules of a longer prefix replace these instead of adding "
+			"to them",
+			RL_INDEXED_MAX);
+	free(all);
+	return 0;
 }
 
 /* In the order in which a packet meets them. */
@@ -349,14 +332,15 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	_Static_assert(RULES_MAX == 131072, "as the message says");
 	uint32_t begin = b->base + b->out->rule_count;
 
-	check_count(b, first, count);
+	if (check_count(b, first, count))
+		return -ENOMEM;
 	for (const struct rule *rule = first; rule < first + count; rule++)
 		check_rule(b, rule);
 	if (b->error)
 		return 0;
 	if (b->out->first_rule + b->out->rule_count + count > b->rules_most)
-		return build_refuse_max(
-			b, first, -E2BIG, "too many limits and rules with matches",
+		return build_refuse(
+			b, first, -E2BIG, "too many limits and rules with matches (at most %u): %s",
 			b->ctx->rules_max,
 			b->ctx->rules_max < RULES_MAX
 				? "detach, then attach with --prefixes N, which makes room for N of "
@@ -424,8 +408,10 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
 
 	if (header->prefixes == b->ctx->prefixes_max)
-		return build_refuse_max(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
-					"use `attach --replace` with a larger --prefixes");
+		return build_refuse(b, rule, -E2BIG,
+				    "too many prefixes (at most %u): use `attach --replace` with a "
+				    "larger --prefixes",
+				    b->ctx->prefixes_max);
 	header->prefixes++;
 	header->uses |= RL_USE_PREFIXES;
 	b->out->prefix_count++;

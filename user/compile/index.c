@@ -310,7 +310,7 @@ static void packet_print(char out[RULE_TEXT_MAX], const struct build *b, const s
 int limits_check(struct build *b, const struct rule *const *order, size_t count)
 {
 	const struct policy_context *text = b->ctx->text;
-	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
+	char packet[RULE_TEXT_MAX];
 	bool one_prefix = true;
 	struct meeting met;
 	int ret = limits_meet(order, count, text && text->by_dest, &met);
@@ -319,13 +319,14 @@ int limits_check(struct build *b, const struct rule *const *order, size_t count)
 		for (size_t i = 1; i < met.count; i++)
 			one_prefix &= same_prefix(met.rules[0], met.rules[i]);
 		packet_print(packet, b, &met.packet);
-		snprintf(what, sizeof(what), "%s would meet this limit and %zu others of %s",
-			 packet, met.count - 1,
-			 one_prefix ? "its prefix" : "sets that its address may be in");
 		/* Each of them, at its line. */
 		for (size_t i = 0; i < met.count; i++)
-			build_refuse_max(b, met.rules[i], -E2BIG, what, RL_GROUP_MAX,
-					 "remove one, or narrow their matches");
+			build_refuse(b, met.rules[i], -E2BIG,
+				     "%s would meet this limit and %zu others of %s (at most %u): "
+				     "remove one, or narrow their matches",
+				     packet, met.count - 1,
+				     one_prefix ? "its prefix" : "sets that its address may be in",
+				     RL_GROUP_MAX);
 		return 0;
 	}
 	if (ret == -EOVERFLOW)
@@ -341,7 +342,7 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 {
 	const struct rule **order =
 		(const struct rule **)calloc(count, sizeof(const struct rule *));
-	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
+	char packet[RULE_TEXT_MAX];
 	struct crowd crowd = {0};
 	int ret, checked = -ENOMEM;
 	size_t used = 0;
@@ -355,18 +356,18 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 	ret = checked ? checked : index_append(&b->out->index, order, count, begin, &crowd);
 	if (!checked && ret == -E2BIG) {
 		packet_print(packet, b, &crowd.packet);
-		snprintf(what, sizeof(what),
-			 "the last of %zu rules that, by protocol and port, %s may match",
-			 crowd.count, packet);
-		build_refuse_max(
-			b, crowd.last, -E2BIG, what, RL_RUN_MAX,
-			"give them protocols or ports, or write those of single addresses as "
-			"rules for these prefixes");
+		build_refuse(
+			b, crowd.last, -E2BIG,
+			"the last of %zu rules that, by protocol and port, %s may match (at most "
+			"%u): give them protocols or ports, or write those of single addresses as "
+			"rules for these prefixes",
+			crowd.count, packet, RL_RUN_MAX);
 	} else if (!checked && ret == -ENOSPC) {
-		build_refuse_max(
-			b, order[0], -E2BIG, "the index of all rules is too large", RL_INDEX_MAX,
-			"write fewer prefixes with more than 8 rules, or rules whose ports "
-			"overlap less");
+		build_refuse(
+			b, order[0], -E2BIG,
+			"the index of all rules is too large (at most %u): write fewer prefixes "
+			"with more than 8 rules, or rules whose ports overlap less",
+			RL_INDEX_MAX);
 	}
 	free(order);
 	return ret == -ENOMEM ? ret : 0;

@@ -31,8 +31,11 @@ static int slot_new(struct build *b, struct rule *rule)
 	       b->used[b->next_slot / 8] & 1 << b->next_slot % 8)
 		b->next_slot++;
 	if (b->next_slot == b->ctx->slots_max)
-		return build_refuse_max(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
-					"use `attach --replace` with a larger --prefixes");
+		return build_refuse(
+			b, rule, -E2BIG,
+			"too many rules (at most %u): use `attach --replace` with a larger "
+			"--prefixes",
+			b->ctx->slots_max);
 	rule->counter_id = b->next_slot;
 	slot_mark(b, rule->counter_id);
 	b->out->fresh[b->out->fresh_count++] = rule->counter_id;

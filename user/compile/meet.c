@@ -18,7 +18,7 @@ struct meet_search {
 	uint16_t *numbers;      /* of its rule */
 	size_t count;
 	struct axes axes;
-	struct region all;
+	struct pset all;                   /* packets of the prefix */
 	const char *alarms[RL_ALARMS_MAX]; /* names after `while`, each once */
 	uint32_t alarm_count;
 	uint16_t chosen[RL_GROUP_MAX + 1]; /* indexes into regions */
@@ -40,6 +40,25 @@ static bool is_begin(uint32_t event)
 
 /* ---- where no axis is left */
 
+/* Could one payload have the bytes that both state, while the alarms are as both state? */
+static bool payloads_agree(const struct region *x, const struct region *y)
+{
+	const struct rl_extra *a = x->payload, *b = y->payload;
+
+	if (!a || !b)
+		return true;
+	if (a->alarm_not != b->alarm_not && !strcmp(a->alarm, b->alarm))
+		return false;
+	for (int i = 0; i < a->payload_len; i++) {
+		int j = a->payload_at + i - b->payload_at;
+
+		if (j >= 0 && j < b->payload_len &&
+		    (a->payload[i] ^ b->payload[j]) & a->payload_mask[i] & b->payload_mask[j])
+			return false;
+	}
+	return true;
+}
+
 /* Adds to the chosen limits such of these whose payloads agree. 0, -E2BIG or -EOVERFLOW. */
 static int payloads_choose(struct meet_search *s, const uint16_t *from, size_t count)
 {
@@ -52,7 +71,7 @@ static int payloads_choose(struct meet_search *s, const uint16_t *from, size_t c
 
 		s->steps += before + 1;
 		for (size_t j = 0; agrees && j < before; j++)
-			agrees = region_payloads_agree(&s->regions[s->chosen[j]], region);
+			agrees = payloads_agree(&s->regions[s->chosen[j]], region);
 		if (!agrees)
 			continue;
 		s->chosen[s->chosen_count++] = from[i];
@@ -75,7 +94,7 @@ static int leaf(struct meet_search *s, const uint16_t *limits, size_t count)
 
 	s->chosen_count = 0;
 	for (size_t i = 0; !ret && i < count; i++) {
-		if (s->regions[limits[i]].payload_count)
+		if (s->regions[limits[i]].payload)
 			with[with_count++] = limits[i];
 		else
 			s->chosen[s->chosen_count++] = limits[i];
@@ -177,17 +196,17 @@ static size_t payload_groups(struct meet_search *s, const uint16_t *limits, size
 		const struct region *region = &s->regions[limits[i]];
 		bool is_apart = false;
 
-		without += !region->payload_count;
+		without += !region->payload;
 		s->group[limits[i]] = RL_GROUP_MAX + 1; /* none */
-		for (size_t g = 0; g < groups && region->payload_count && !is_apart; g++) {
+		for (size_t g = 0; g < groups && region->payload && !is_apart; g++) {
 			is_apart = true;
 			for (size_t j = first[g]; j < i && is_apart; j++)
 				is_apart = s->group[limits[j]] != g ||
-					   !region_payloads_agree(region, &s->regions[limits[j]]);
+					   !payloads_agree(region, &s->regions[limits[j]]);
 			s->steps += i - first[g];
 			s->group[limits[i]] = g;
 		}
-		if (is_apart || !region->payload_count)
+		if (is_apart || !region->payload)
 			continue;
 		s->group[limits[i]] = groups;
 		first[groups++] = i;
@@ -309,15 +328,15 @@ static int search(struct meet_search *s, const uint16_t *limits, size_t count, u
 
 static void meeting_fill(const struct meet_search *s, struct meeting *met)
 {
-	struct region both = s->all, common;
+	struct pset both = s->all, common;
 
 	met->count = s->chosen_count;
 	for (size_t i = 0; i < met->count; i++) {
 		met->rules[i] = s->rules[s->numbers[s->chosen[i]]];
-		if (region_common(&both, &s->regions[s->chosen[i]], &common))
+		if (pset_meet(&both, &s->regions[s->chosen[i]].set, &common))
 			both = common;
 	}
-	met->packet = pset_packet(&both.set);
+	met->packet = pset_packet(&both);
 }
 
 /* Where the name is among those of the limits; RL_ALARMS_MAX: there are too many. */
@@ -336,22 +355,29 @@ static void regions_make(struct meet_search *s, size_t count, bool by_dest)
 {
 	const struct rule *prefix = s->rules[0];
 
-	region_all(&s->all);
+	pset_all(&s->all);
 	if (prefix->kind == PREFIX_ADDR)
-		pset_narrow_prefix(&s->all.set, !by_dest, prefix->addr, prefix->len);
+		pset_narrow_prefix(&s->all, !by_dest, prefix->addr, prefix->len);
 	for (size_t i = 0; i < count; i++) {
-		const struct rl_extra *extra = s->rules[i]->extra;
+		const struct rule *rule = s->rules[i];
+		const struct rl_extra *extra = rule->extra;
+		struct region *region = &s->regions[s->count];
 		uint32_t alarm = RL_ALARMS_MAX;
-		struct region region;
+		struct pset own;
 
-		region_of(s->rules[i], &region);
+		pset_of(rule, &own);
 		if (extra && extra->alarm[0])
 			alarm = alarm_place(s, extra->alarm);
-		if (alarm < RL_ALARMS_MAX)
-			region_narrow_while(&region, alarm, extra->alarm_not);
-		if (s->rules[i]->action != RL_ACTION_LIMIT || pset_is_empty(&region.set) ||
-		    !region_common(&s->all, &region, &s->regions[s->count]))
+		if (rule->action != RL_ACTION_LIMIT || pset_is_empty(&own) ||
+		    !pset_meet(&s->all, &own, &region->set))
 			continue;
+		region->alarms_on = region->alarms_off = ~0u;
+		if (alarm < RL_ALARMS_MAX)
+			*(extra->alarm_not ? &region->alarms_on : &region->alarms_off) &=
+				~(1u << alarm);
+		if (extra && (rule->match.flags & RL_MATCH_PAYLOAD || extra->alarm[0]) &&
+		    !(rule->match.negated & RL_MATCH_PAYLOAD))
+			region->payload = extra;
 		s->numbers[s->count++] = i;
 	}
 }

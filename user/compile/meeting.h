@@ -24,30 +24,13 @@ int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, str
 /* Compares uint32_t, for qsort(). */
 int numbers_compare(const void *a, const void *b);
 
-/* ---- axes.c: the packets that a limit matches, with its payloads and alarms */
-
-/* That regions can be made of: one more limit than a packet may meet. */
-#define REGION_RULES (RL_GROUP_MAX + 1)
-
-/* `payloads` are those that state a payload, or an alarm, which no packet meets on and off. */
+/* The packets that a limit matches. */
 struct region {
 	struct pset set;
 	uint32_t alarms_on, alarms_off; /* bits: those that are on, or off, for its packets */
-	const struct rl_extra *payloads[REGION_RULES];
-	uint32_t payload_count;
+	const struct rl_extra *payload; /* that states one, or an alarm, which no packet meets on
+					 * and off; else NULL */
 };
-
-void region_all(struct region *out);
-void region_of(const struct rule *rule, struct region *out);
-
-/* Only while this alarm is on, or while it is not. */
-void region_narrow_while(struct region *region, uint32_t alarm, bool is_off);
-
-/* The packets of both; false: there are none, and *out is undefined. */
-bool region_common(const struct region *a, const struct region *b, struct region *out);
-
-/* Could one payload have the bytes that both state, while the alarms are as both state? */
-bool region_payloads_agree(const struct region *a, const struct region *b);
 
 /* ---- axes.c: the regions of limits as spans of numbers on axes
  *

@@ -100,8 +100,11 @@ void parts_number(struct build *b)
 		if (rule->backend == RL_BACKEND_PARTS)
 			rule->parts.index = count++ & (RL_SHARES_MAX - 1);
 	if (count > RL_SHARES_MAX) {
-		build_refuse_max(b, NULL, -E2BIG, "too many limits with share or keep",
-				 RL_SHARES_MAX, "remove some, or join their rules");
+		build_refuse(
+			b, NULL, -E2BIG,
+			"too many limits with share or keep (at most %u): remove some, or join "
+			"their rules",
+			RL_SHARES_MAX);
 		return;
 	}
 	if (!count)

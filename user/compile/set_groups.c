@@ -36,12 +36,9 @@ static void words_emit(const struct policy_set *set, struct rl_set_words *out)
 
 static void refuse_missing(const struct rule *rule, uint32_t column, const char *name, void *arg)
 {
-	char what[RL_SET_NAME_MAX + 128];
-
 	(void)column;
-	snprintf(what, sizeof(what),
-		 "unknown set \"%s\": apply a policy with a line \"set %s\" first", name, name);
-	build_refuse(arg, rule, -ENOENT, what);
+	build_refuse(arg, rule, -ENOENT,
+		     "unknown set \"%s\": apply a policy with a line \"set %s\" first", name, name);
 }
 
 int sets_inherit(struct build *b, struct policy *next)
@@ -66,9 +63,11 @@ int sets_inherit(struct build *b, struct policy *next)
 		int number = number_of(sets, next->sets[i].name);
 
 		if (number < 0 && !~taken)
-			return build_refuse_max(b, NULL, -E2BIG, "too many sets", RL_SETS_MAX,
-						"join lists into fewer sets; while policies "
-						"change, the sets of both count");
+			return build_refuse(
+				b, NULL, -E2BIG,
+				"too many sets (at most %u): join lists into fewer sets; "
+				"while policies change, the sets of both count",
+				RL_SETS_MAX);
 		if (number < 0)
 			number = __builtin_ctzll(~taken);
 		taken |= 1ull << number;
@@ -117,8 +116,11 @@ struct rl_range *set_group(struct build *b, const struct rule *rule)
 
 	b->out->groups->prefixes |= 1ull << number;
 	if (__builtin_popcountll(b->out->groups->prefixes) > RL_SET_PREFIX_MAX)
-		build_refuse_max(b, rule, -E2BIG, "too many sets have rules of their own",
-				 RL_SET_PREFIX_MAX, "write src @NAME as a match of other rules");
+		build_refuse(
+			b, rule, -E2BIG,
+			"too many sets have rules of their own (at most %u): write src @NAME as a "
+			"match of other rules",
+			RL_SET_PREFIX_MAX);
 	return &b->out->groups->range[number];
 }
 
