@@ -110,8 +110,7 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	b->next = next;
 	if (b->ctx->filters)
 		b->filters = *b->ctx->filters;
-	if (!ret)
-		ret = sets_inherit(b, next) ?: rules_inherit(b, next, current, keep_expiry);
+	ret = ret ?: sets_inherit(b, next) ?: rules_inherit(b, next, current, keep_expiry);
 	if (!ret) {
 		lanes_choose(next);
 		ret = rules_emit(b, next) ?: known_by_emit(b, next) ?: alarms_emit(b, next);
@@ -146,13 +145,8 @@ int policy_compile(struct policy *next, const struct policy *current,
 	b.base = header->rules_begin < result.rules_room ? result.rules_room : 0;
 	b.rules_most = ctx->rules_max;
 	result.header.rules_begin = b.base;
-	ret = build(&b, next, current, keep_expiry);
-	if (!ret)
-		ret = check_nesting(&b);
-	if (!ret)
-		ret = sets_check(&b, next);
-	if (!ret)
-		ret = b.error;
+	ret = build(&b, next, current, keep_expiry) ?: check_nesting(&b) ?:
+	      sets_check(&b, next) ?: b.error;
 	if (ret)
 		compiled_clear(&result);
 	else

@@ -91,10 +91,8 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 	for (uint32_t i = 0; i < count; i++) {
 		const struct rl_rule *entry = &entries[i];
 		struct rule rule = *prefix;
-		int ret = entry_matches(in, entry, &rule);
+		int ret = entry_matches(in, entry, &rule) ?: entry_limit(in, entry, &rule);
 
-		if (!ret)
-			ret = entry_limit(in, entry, &rule);
 		if (ret)
 			return ret;
 		rule.action = entry->action;

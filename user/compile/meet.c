@@ -101,8 +101,7 @@ static int leaf(struct meet_search *s, const uint16_t *limits, size_t count)
 		if (s->chosen_count > RL_GROUP_MAX)
 			ret = -E2BIG;
 	}
-	if (!ret)
-		ret = payloads_choose(s, with, with_count);
+	ret = ret ?: payloads_choose(s, with, with_count);
 	free(with);
 	return ret;
 }

@@ -108,9 +108,8 @@ int member_order_make(const struct member_table *table, const void *members, siz
 					      .index = i,
 					      .ipv6 = ipv6};
 	}
-	ret = places_sort(out->places, out->count[0]);
-	if (!ret)
-		ret = places_sort(out->places + out->count[0], out->count[1]);
+	ret = places_sort(out->places, out->count[0])
+		      ?: places_sort(out->places + out->count[0], out->count[1]);
 	if (ret) {
 		free(out->places);
 		out->places = NULL;

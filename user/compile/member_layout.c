@@ -150,9 +150,8 @@ int table_split(struct member_table *table, bool ipv6)
 		pages_publish(table, ipv6, after);
 		return 0;
 	}
-	ret = page_load(table, ipv6, parent_of(count), &from);
-	if (!ret)
-		ret = page_store(table, &from); /* counts what has expired, while it is known */
+	/* Storing counts what has expired, while it is known. */
+	ret = page_load(table, ipv6, parent_of(count), &from) ?: page_store(table, &from);
 	if (ret)
 		return ret;
 	page_part(table, &from, count, after, &to);
@@ -187,15 +186,13 @@ static int table_merge(struct member_table *table, bool ipv6)
 	uint32_t number = (uint32_t)pages - 1, next = 0;
 	struct member_page last, page;
 	struct member_slot slot;
-	int ret = page_load(table, ipv6, number, &last);
+	int ret = page_load(table, ipv6, number, &last)
+			  ?: page_load(table, ipv6, parent_of(number), &page);
 
-	if (!ret)
-		ret = page_load(table, ipv6, parent_of(number), &page);
 	while (!ret && slot_next(&last.lines, ipv6, &next, &slot))
 		if (!page_put(&page, slot_hash(table, ipv6, &slot), &slot))
 			ret = -ENOSPC;
-	if (!ret)
-		ret = page_store(table, &page);
+	ret = ret ?: page_store(table, &page);
 	if (ret)
 		return ret;
 	/* Whoever walks through the pages begins anew, and so does the round of those swept. */
@@ -267,10 +264,8 @@ static int page_sweep(struct member_table *table, bool ipv6, uint32_t number)
 	struct member_page page;
 	struct member_slot slot;
 	uint32_t next = 0;
-	int ret = page_load(table, ipv6, number, &page);
+	int ret = page_load(table, ipv6, number, &page) ?: page_store(table, &page);
 
-	if (!ret)
-		ret = page_store(table, &page);
 	while (!ret && slot_next(&page.lines, ipv6, &next, &slot))
 		*expiry = earlier(*expiry, slot.expires);
 	return ret;
@@ -335,9 +330,7 @@ static int family_sweep(struct member_table *table, bool ipv6, struct sweep *swe
 	int ret = 0;
 
 	for (uint32_t i = 0, next = 0; !ret && i < beyond.page; i++, next = 0) {
-		ret = page_load(table, ipv6, i, &page);
-		if (!ret)
-			ret = page_store(table, &page);
+		ret = page_load(table, ipv6, i, &page) ?: page_store(table, &page);
 		while (!ret && slot_next(&page.lines, ipv6, &next, &slot)) {
 			guide_add(&sweep->guide, table->seed, ipv6, &slot);
 			sweep->next_expiry = earlier(sweep->next_expiry, slot.expires);

@@ -66,16 +66,13 @@ static int parse_word(struct parser *p, const char *word, const char *what)
 /* After the word `over` or `under`. */
 static int parse_phase(struct parser *p, struct phase *phase)
 {
-	int rc = parse_quantity(p, QUANTITY_RATE, &phase->rate);
+	int rc = parse_quantity(p, QUANTITY_RATE, &phase->rate) ?:
+		 rate_check(p, &phase->rate) ?:
+		 parse_word(p, "for",
+			    "for and a duration: write for example for 2s, the time for which the rate "
+			    "must last") ?:
+		 parse_duration(p, &phase->for_ns);
 
-	if (!rc)
-		rc = rate_check(p, &phase->rate);
-	if (!rc)
-		rc = parse_word(p, "for",
-				"for and a duration: write for example for 2s, the time for which "
-				"the rate must last");
-	if (!rc)
-		rc = parse_duration(p, &phase->for_ns);
 	if (!rc && phase->for_ns < RL_ALARM_TENTH_MIN)
 		return refuse(p, p->before,
 			      "is too short: an alarm looks at the rate every 100ms at most, write "
@@ -197,18 +194,12 @@ int parse_alarm(struct parser *p, struct policy_alarm *out)
 		*out = alarm;
 		return 0;
 	}
-	if (!rc)
-		rc = parse_word(p, "when",
-				"when or manual: write for example when udp over 100k/second for "
-				"2s until under 50k/second for 30s");
-	if (!rc)
-		rc = parse_matches(p);
-	if (!rc && refuse_foreign(p, WORD_COUNTED))
-		return -EINVAL;
-	if (!rc)
-		rc = parse_phases(p, phases) ?: units_join(p, phases) ?: order_check(p, phases);
-	for (int i = 0; !rc && i < 2; i++)
-		rc = tenth_check(p, &phases[i]);
+	rc = rc ?: parse_word(p, "when",
+			      "when or manual: write for example when udp over 100k/second for 2s until "
+			      "under 50k/second for 30s") ?:
+	     parse_matches(p) ?: refuse_foreign(p, WORD_COUNTED) ?: parse_phases(p, phases) ?:
+	     units_join(p, phases) ?: order_check(p, phases) ?: tenth_check(p, &phases[0]) ?:
+	     tenth_check(p, &phases[1]);
 	if (rc)
 		return rc;
 	alarm.counts = *p->rule;

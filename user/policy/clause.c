@@ -10,20 +10,13 @@
 #include "policy/parser.h"
 #include "policy/policy.h"
 
-static int clause_burst(struct parser *p)
+/* A queue may be a time. */
+static int clause_size(struct parser *p)
 {
+	bool queue = p->rule->limit.algorithm == RL_LEAKY_BUCKET;
 	struct quantity q;
-	int rc = parse_quantity(p, QUANTITY_AMOUNT, &q);
 
-	return rc ? rc : size_set(p, &q);
-}
-
-static int clause_queue(struct parser *p)
-{
-	struct quantity q;
-	int rc = parse_quantity(p, QUANTITY_QUEUE, &q);
-
-	return rc ? rc : size_set(p, &q);
+	return parse_quantity(p, queue ? QUANTITY_QUEUE : QUANTITY_AMOUNT, &q) ?: size_set(p, &q);
 }
 
 static int clause_slots(struct parser *p)

@@ -80,11 +80,3 @@ enum held while_held(const struct rule *rule, const struct alarm_states *states)
 		return HELD_UNKNOWN;
 	return (is == ALARM_IS_ON) != off ? HELD : HELD_NOT;
 }
-
-bool same_while(const struct rule *a, const struct rule *b)
-{
-	bool off_a, off_b;
-	const char *name_a = rule_while(a, &off_a), *name_b = rule_while(b, &off_b);
-
-	return !strcmp(name_a, name_b) && off_a == off_b;
-}

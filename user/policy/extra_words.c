@@ -367,8 +367,7 @@ int extra_settle(struct parser *p)
 	if (match->flags & RL_MATCH_EXTRAS || p->extra.sport_count || p->extra.dport_count ||
 	    match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST))
 		rc = extra_keep(p);
-	if (!rc)
-		rc = empty_check(p);
+	rc = rc ?: empty_check(p);
 	if (rc || !(match->flags & RL_MATCH_TCP_FLAGS))
 		return rc;
 	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)

@@ -123,13 +123,10 @@ int parse_limit(struct parser *p)
 		limit->unit = rate.unit;
 		p->rate_at = rate.at;
 	}
-	if (!rc)
-		rc = parse_clauses(p);
-	if (rc)
-		return rc;
-	if (!clause_given(p, CLAUSE_PER))
+	rc = rc ?: parse_clauses(p);
+	if (!rc && !clause_given(p, CLAUSE_PER))
 		key_set(limit, rule_default_key(p->rule, p->ctx));
-	rc = key_check(p);
+	rc = rc ?: key_check(p);
 	if (rc)
 		return rc;
 	if (limit->unit == RL_CONNECTIONS)

@@ -221,17 +221,14 @@ static int family_check(struct parser *p)
 	const struct rule *rule = p->rule;
 	const struct match *match = &rule->match;
 	unsigned int family = 0;
-	int rc;
+	int rc = 0;
 
 	if (rule->kind == PREFIX_ADDR)
 		family = address_family(rule->addr, rule->len);
-	rc = family_join(p, RL_MATCH_SRC, false, match->src, match->src_len, &family);
-	if (!rc)
-		rc = family_join(p, RL_MATCH_DST, false, match->dst, match->dst_len, &family);
-	if (!rc)
-		rc = family_join(p, RL_MATCH_SRC, true, match->src, match->src_len, &family);
-	if (!rc)
-		rc = family_join(p, RL_MATCH_DST, true, match->dst, match->dst_len, &family);
+	for (int negated = 0; !rc && negated < 2; negated++)
+		rc = family_join(p, RL_MATCH_SRC, negated, match->src, match->src_len, &family)
+			     ?: family_join(p, RL_MATCH_DST, negated, match->dst, match->dst_len,
+					    &family);
 	if (rc || !family || !match_wants(match, RL_MATCH_PROTO))
 		return rc;
 	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))

@@ -62,10 +62,8 @@ static int parse_selected(struct parser *p)
 
 static int parse_rule(struct parser *p)
 {
-	int rc = parse_prefix(p);
+	int rc = parse_prefix(p) ?: parse_matches(p);
 
-	if (!rc)
-		rc = parse_matches(p);
 	if (rc)
 		return rc;
 	if (p->is_selector && (!p->span.len || word_is(p, "while")))
@@ -204,10 +202,8 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 {
 	struct rule rule = {0};
 	struct parser p = {.ctx = ctx, .err = err, .rule = &rule, .is_selector = true};
-	int rc = line_open(&p, words, line_length(words, strlen(words)));
+	int rc = line_open(&p, words, line_length(words, strlen(words))) ?: parse_rule(&p);
 
-	if (!rc)
-		rc = parse_rule(&p);
 	if (!rc)
 		*out = rule;
 	return rc;

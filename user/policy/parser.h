@@ -16,8 +16,8 @@
 /* Options of an action: X(NAME, "word", the only algorithm or action that takes it (a warm-up takes
  * burst as well), parser of its argument). */
 #define PARSER_CLAUSES(X)                                  \
-	X(BURST, "burst", RL_TOKEN_BUCKET, clause_burst)   \
-	X(QUEUE, "queue", RL_LEAKY_BUCKET, clause_queue)   \
+	X(BURST, "burst", RL_TOKEN_BUCKET, clause_size)    \
+	X(QUEUE, "queue", RL_LEAKY_BUCKET, clause_size)    \
 	X(SLOTS, "slots", RL_SLIDING_WINDOW, clause_slots) \
 	X(RAMP, "ramp", RL_WARM_UP, clause_ramp)           \
 	X(COLD, "cold", RL_WARM_UP, clause_cold)           \

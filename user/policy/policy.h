@@ -259,6 +259,9 @@ static inline bool match_names_set(const struct match *match, enum rl_match_flag
 	       (flag == RL_MATCH_SRC ? match->src_len : match->dst_len) == RL_LEN_SET;
 }
 
+/* Can packets of the match be established, as far as protocol and `syn` say? */
+bool match_may_be_established(const struct match *match);
+
 /* Does the match want this protocol? */
 static inline bool match_is_proto(const struct match *match, uint8_t proto)
 {

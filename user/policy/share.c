@@ -110,12 +110,9 @@ int parse_keep(struct parser *p)
 {
 	const struct rl_limit *limit = &p->rule->limit;
 	struct quantity q;
-	int rc = keep_beside(p);
+	int rc = keep_beside(p) ?: parse_quantity(p, QUANTITY_AMOUNT, &q) ?:
+		 size_convert(p, &q, &p->keep);
 
-	if (!rc)
-		rc = parse_quantity(p, QUANTITY_AMOUNT, &q);
-	if (!rc)
-		rc = size_convert(p, &q, &p->keep);
 	if (rc)
 		return rc;
 	p->keep_at = q.at;
@@ -180,14 +177,9 @@ static int keep_check(struct parser *p)
 
 int division_check(struct parser *p)
 {
-	int rc = 0;
-
-	if (clause_given(p, CLAUSE_KEEP)) {
-		rc = keep_beside(p);
-		return rc ? rc : keep_check(p);
-	}
+	if (clause_given(p, CLAUSE_KEEP))
+		return keep_beside(p) ?: keep_check(p);
 	if (!clause_given(p, CLAUSE_SHARE))
 		return 0;
-	rc = share_check(p);
-	return rc ? rc : consequences_check(p, "share");
+	return share_check(p) ?: consequences_check(p, "share");
 }

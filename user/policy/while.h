@@ -15,6 +15,3 @@ struct alarm_states {
 /* HELD: without `while`, too. `states` may be NULL: nothing is known of any alarm. */
 enum held { HELD_NOT, HELD, HELD_UNKNOWN };
 enum held while_held(const struct rule *rule, const struct alarm_states *states);
-
-/* Do both have the same words after the action: none, or the same alarm, on or off? */
-bool same_while(const struct rule *a, const struct rule *b);

@@ -10,7 +10,6 @@
 #include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/alarms.h"
-#include "policy/lint/proof.h"
 #include "policy/packets/decide.h"
 #include "policy/packets/level.h"
 #include "policy/packets/probe.h"
@@ -68,10 +67,10 @@ static const char *proof_of(const struct rule *rule, bool tracked)
 {
 	bool limits = rule->action == RL_ACTION_LIMIT;
 
-	if (match_wants_established(&rule->match))
+	if (match_wants(&rule->match, RL_MATCH_ESTABLISHED))
 		return tracked ? ", if connection tracking proves them established"
 			       : ", if a socket of this machine proves them established";
-	if (match_wants_strangers(&rule->match))
+	if (rule->match.negated & RL_MATCH_ESTABLISHED)
 		return tracked ? ", unless connection tracking proves them established"
 			       : ", unless a socket of this machine proves them established";
 	if (!limits)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/lint/proof.h"
 #include "policy/packets/pset.h"
 #include "policy/while.h"
 
@@ -61,7 +60,7 @@ static bool takes_only_syns(const struct rule *rule)
 static bool is_of_first(const struct rule *rule, const struct flow *flow)
 {
 	return takes_only_syns(rule) || match_wants(&rule->match, RL_MATCH_NEW_SOURCE) ||
-	       (!flow->proto && match_wants_strangers(&rule->match));
+	       (!flow->proto && rule->match.negated & RL_MATCH_ESTABLISHED);
 }
 
 static bool is_slow(const struct verdict *verdict)

@@ -11,7 +11,6 @@
 #include "cli/output/shares_output.h"
 #include "kernel/state/share_counts.h"
 #include "kernel/state/source.h"
-#include "policy/lint/proof.h"
 #include "policy/names.h"
 
 #define SECONDS_MAX 60u

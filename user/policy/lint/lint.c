@@ -164,11 +164,13 @@ static void lint_dead(struct lint *lint, const struct group *others, const struc
 
 /* ---- sets */
 
-static void lint_set(const struct policy_set *set, void *arg)
+static void lint_set(struct lint *lint, const struct policy_set *set)
 {
 	const struct rule place = {.line = set->line};
 
-	lint_warn(arg, &place,
+	if (set_is_named(lint->policy, set->name))
+		return;
+	lint_warn(lint, &place,
 		  "no rule names the set %s, so it has no effect: add for example \"rule @%s "
 		  "deny\", or remove it",
 		  set->name, set->name);
@@ -259,7 +261,8 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 	}
 	lint_accounts(&lint);
 	lint_forged(&lint);
-	policy_sets_unused(policy, lint_set, &lint);
+	for (size_t i = 0; i < policy->set_count; i++)
+		lint_set(&lint, &policy->sets[i]);
 	policy_clear(&lint.wide);
 	if (lint.warnings > LINT_WARNINGS_MAX)
 		warn(NULL, "there are more warnings like these", arg);

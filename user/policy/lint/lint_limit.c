@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "policy/lint/lint_parts.h"
-#include "policy/lint/proof.h"
 #include "policy/names.h"
 #include "policy/packets/pset.h"
 #include "policy/parser.h"
@@ -86,7 +85,7 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 	if (b->over == RL_OVER_BAN && a->over != RL_OVER_BAN)
 		return false;
 	if (a->over == RL_OVER_UNLESS && b->over != RL_OVER_UNLESS &&
-	    !match_wants_strangers(&hidden->match))
+	    !(hidden->match.negated & RL_MATCH_ESTABLISHED))
 		return false; /* it spares packets that `hidden` drops */
 	return !is_more(rate_of(a), rate_of(b)) && !is_more(at_once(a), at_once(b));
 }
@@ -247,7 +246,7 @@ static struct rule rule_of_forged(const struct rule *rule)
 		rest->flags &= ~RL_MATCH_NEW_SOURCE;
 	if (match_wants(rest, RL_MATCH_SYN))
 		rest->flags &= ~RL_MATCH_SYN;
-	if (match_wants_strangers(rest)) {
+	if (rest->negated & RL_MATCH_ESTABLISHED) {
 		rest->flags &= ~RL_MATCH_ESTABLISHED;
 		rest->negated &= ~RL_MATCH_ESTABLISHED;
 	}
@@ -328,7 +327,8 @@ void lint_forged(struct lint *lint)
 		return;
 	policy_for_each (&lint->wide, rule) {
 		if (!limits_packets(rule) || !is_wide(rule) || key_is_shared(rule) ||
-		    match_wants_established(&rule->match) || (first && rule->line > first->line))
+		    match_wants(&rule->match, RL_MATCH_ESTABLISHED) ||
+		    (first && rule->line > first->line))
 			continue;
 		if (passes_forged(lint, rule, true) || passes_forged(lint, rule, false))
 			first = rule;

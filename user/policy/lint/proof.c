@@ -3,7 +3,6 @@
  * that answer what is over them. Which of them make no sense together is an error, which are
  * dangerous a warning (warn.c).
  */
-#include "policy/lint/proof.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,26 +11,11 @@
 #include "policy/parser.h"
 #include "policy/packets/pset.h"
 
-static bool states(const struct match *match, enum rl_match_flag flag)
-{
-	return match->flags & flag;
-}
-
 /* Does the match leave out the protocol? */
 static bool is_of_other(const struct match *match, uint8_t proto)
 {
-	return states(match, RL_MATCH_PROTO) &&
+	return match->flags & RL_MATCH_PROTO &&
 	       match_wants(match, RL_MATCH_PROTO) != (match->proto == proto);
-}
-
-bool match_wants_established(const struct match *match)
-{
-	return match_wants(match, RL_MATCH_ESTABLISHED);
-}
-
-bool match_wants_strangers(const struct match *match)
-{
-	return match->negated & RL_MATCH_ESTABLISHED;
 }
 
 static bool proto_may_be_established(const struct match *match)
@@ -62,7 +46,7 @@ int established_check(struct parser *p)
 	struct span at = p->match_at[RL_FIELD_ESTABLISHED];
 	char proto[PROTO_TEXT_MAX];
 
-	if (!match_wants_established(match))
+	if (!match_wants(match, RL_MATCH_ESTABLISHED))
 		return 0;
 	if (rule_is_of_syns(p->rule))
 		return refuse(p, at,
@@ -81,11 +65,11 @@ static int unless_check(struct parser *p, struct span drop)
 	struct span at = span_after(p, drop);
 	char proto[PROTO_TEXT_MAX];
 
-	if (match_wants_established(match))
+	if (match_wants(match, RL_MATCH_ESTABLISHED))
 		return refuse(p, at,
 			      "spares every packet of this rule, which matches established: write "
 			      "over count, or over drop alone");
-	if (match_wants_strangers(match))
+	if (match->negated & RL_MATCH_ESTABLISHED)
 		return refuse(p, at,
 			      "spares no packet of this rule, which matches not established: "
 			      "write over drop alone");
@@ -109,7 +93,7 @@ static int challenge_check(struct parser *p, struct span at)
 		return refuse(p, at,
 			      "answers TCP SYNs, which this rule does not match: write tcp syn, or "
 			      "over drop");
-	if (match_wants_established(match))
+	if (match_wants(match, RL_MATCH_ESTABLISHED))
 		return refuse(p, at,
 			      "answers TCP SYNs, which are never established: write syn in place "
 			      "of established, or over drop");

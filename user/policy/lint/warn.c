@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "policy/lint/lint.h"
 #include "policy/lint/lint_parts.h"
-#include "policy/lint/proof.h"
 #include "policy/packets/pset.h"
 #include "policy/parser.h"
 
@@ -20,10 +19,10 @@ static const char *match_warning(const struct rule *rule)
 	const struct match *match = &rule->match;
 	bool icmp = match_is_proto(match, IPPROTO_ICMP) || match_is_proto(match, IPPROTO_ICMPV6);
 
-	if (rule->action == RL_ACTION_ALLOW && match_wants_established(match))
+	if (rule->action == RL_ACTION_ALLOW && match_wants(match, RL_MATCH_ESTABLISHED))
 		return "a flood with the addresses and ports of one connection passes without any "
 		       "limit: write for example \"limit 1m/second per flow\" in place of allow";
-	if (rule->action != RL_ACTION_DENY || !match_wants_strangers(match))
+	if (rule->action != RL_ACTION_DENY || !(match->negated & RL_MATCH_ESTABLISHED))
 		return NULL;
 	/* ICMP: only echo is ever established. */
 	if (icmp && !(match->flags & RL_MATCH_ICMP_TYPE))

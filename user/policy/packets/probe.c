@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "policy/field.h"
 #include "policy/names.h"
-#include "policy/lint/proof.h"
 #include "policy/packets/pset.h"
 
 #define BOTH_PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
@@ -93,7 +92,7 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 		.syn = rule_is_of_syns(words),
 		.fragment = match_wants(match, RL_MATCH_FRAGMENT),
 		.is_new = match_wants(match, RL_MATCH_NEW_SOURCE),
-		.is_established = match_wants_established(match),
+		.is_established = match_wants(match, RL_MATCH_ESTABLISHED),
 	};
 	memcpy(out->src, by_dest ? match->src : words->addr, sizeof(out->src));
 	memcpy(out->dst, by_dest ? words->addr : match->dst, sizeof(out->dst));

@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "policy/field.h"
-#include "policy/while.h"
 
 uint32_t dim_last(enum dim dim)
 {
@@ -421,9 +420,10 @@ bool match_within(const struct rule *inner, const struct rule *outer)
 {
 	uint32_t opaque = opaque_flags(&inner->match);
 	struct pset in, out;
-	bool off;
+	bool off, own_off;
+	const char *alarm = rule_while(outer, &off), *own = rule_while(inner, &own_off);
 
-	if (rule_while(outer, &off)[0] && !same_while(inner, outer))
+	if (alarm[0] && (strcmp(alarm, own) != 0 || off != own_off))
 		return false;
 	if (!outer->match.flags)
 		return true;

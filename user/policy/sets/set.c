@@ -173,11 +173,3 @@ bool set_is_named(const struct policy *policy, const char *name)
 			return true;
 	return false;
 }
-
-void policy_sets_unused(const struct policy *policy,
-			void (*tell)(const struct policy_set *set, void *arg), void *arg)
-{
-	for (size_t i = 0; i < policy->set_count; i++)
-		if (!set_is_named(policy, policy->sets[i].name))
-			tell(&policy->sets[i], arg);
-}

@@ -47,7 +47,3 @@ size_t policy_sets_missing(const struct policy *policy, const struct policy *kno
 
 /* Does a rule or an alarm name the set? */
 bool set_is_named(const struct policy *policy, const char *name);
-
-/* Calls `tell` for each set that no rule and no alarm names, by name. */
-void policy_sets_unused(const struct policy *policy,
-			void (*tell)(const struct policy_set *set, void *arg), void *arg);

@@ -62,7 +62,7 @@ static int parse_path(struct parser *p, struct policy_set *set)
 	return 0;
 }
 
-static int source_set(struct parser *p, struct policy_set *set, enum rl_set_source source)
+static int parse_source(struct parser *p, struct policy_set *set, enum rl_set_source source)
 {
 	if (set->source != RL_SET_DYNAMIC)
 		return refuse(p, p->before, "is a second source: a set has one file or database");
@@ -72,7 +72,7 @@ static int source_set(struct parser *p, struct policy_set *set, enum rl_set_sour
 
 static int option_file(struct parser *p, struct policy_set *set)
 {
-	return source_set(p, set, RL_SET_FILE);
+	return parse_source(p, set, RL_SET_FILE);
 }
 
 static int picks_check(struct parser *p, bool country)
@@ -98,11 +98,10 @@ static int picks_check(struct parser *p, bool country)
 
 static int option_mmdb(struct parser *p, struct policy_set *set)
 {
-	int rc = source_set(p, set, RL_SET_MMDB);
 	bool country;
 
-	if (rc)
-		return rc;
+	if (parse_source(p, set, RL_SET_MMDB))
+		return -EINVAL;
 	country = word_is(p, "country");
 	if (!country && !word_is(p, "asn"))
 		return expected(p, "a country or an AS: write country DE, or asn 64496");
@@ -110,9 +109,8 @@ static int option_mmdb(struct parser *p, struct policy_set *set)
 	if (!p->span.len)
 		return expected(p, country ? "a country: write for example DE"
 					   : "an AS number: write for example 64496");
-	rc = picks_check(p, country);
-	if (rc)
-		return rc;
+	if (picks_check(p, country))
+		return -EINVAL;
 	if (!p->word[0] || snprintf(set->pick, sizeof(set->pick), "%s %s",
 				    country ? "country" : "asn", p->word) >= (int)sizeof(set->pick))
 		return refuse(p, p->span, "is too long: a set has room for %d bytes of them",
@@ -124,15 +122,14 @@ static int option_mmdb(struct parser *p, struct policy_set *set)
 static int option_every(struct parser *p, struct policy_set *set)
 {
 	__u64 every;
-	int rc = parse_duration(p, &every);
 
-	if (!rc && every < NS_PER_SECOND)
+	if (parse_duration(p, &every))
+		return -EINVAL;
+	if (every < NS_PER_SECOND)
 		return refuse(p, p->before,
-			      "is too short: a file is looked at once a second at "
-			      "most");
-	if (!rc)
-		set->every_ns = every;
-	return rc;
+			      "is too short: a file is looked at once a second at most");
+	set->every_ns = every;
+	return 0;
 }
 
 static int option_max(struct parser *p, struct policy_set *set)
@@ -148,15 +145,15 @@ static int option_max(struct parser *p, struct policy_set *set)
 static int option_timeout(struct parser *p, struct policy_set *set)
 {
 	__u64 timeout;
-	int rc = parse_duration(p, &timeout);
 
-	if (!rc && timeout > RL_MEMBER_LIFE_MAX)
+	if (parse_duration(p, &timeout))
+		return -EINVAL;
+	if (timeout > RL_MEMBER_LIFE_MAX)
 		return refuse(p, p->before,
 			      "is too long: write up to 2920d, or leave timeout out, so that "
 			      "members stay for ever");
-	if (!rc)
-		set->timeout_ns = timeout;
-	return rc;
+	set->timeout_ns = timeout;
+	return 0;
 }
 
 /* "/16,32", as in a key; "/16" is of IPv4 alone. */
@@ -234,9 +231,7 @@ int parse_set(struct parser *p, struct policy_set *out)
 	if (p->word[0] == '@' && name_is_valid(p->word + 1))
 		return refuse(p, p->span, "has an @, which rules have in front of a name: write %s",
 			      p->word + 1);
-	rc = parse_set_name(p, set.name);
-	if (!rc)
-		rc = parse_options(p, &set);
+	rc = parse_set_name(p, set.name) ?: parse_options(p, &set);
 	if (rc)
 		return rc;
 	shortest_settle(&set);

@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "policy/names.h"
-#include "policy/lint/proof.h"
 
 /* The ports that have limits of their own: " not dport 22,443". */
 static void others_print(char *buf, size_t size, const struct suggestion *suggestion,
