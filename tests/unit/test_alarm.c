@@ -485,7 +485,7 @@ static void test_copy(void **state)
 	char *text;
 
 	(void)state;
-	assert_int_equal(policy_alarms_copy(&to, &from), 0);
+	assert_int_equal(policy_names_copy(&to, &from), 0);
 	text = must_print(&to, &on_xdp);
 	assert_string_equal(text, "alarm a when" TAIL "\nalarm b when" TAIL "\nalarm c when" TAIL
 				  "\nalarm d when" TAIL "\n");

@@ -117,7 +117,7 @@ static void written_is_read(void **arg)
 	(void)arg;
 	assert_non_null(file);
 	member_state_begin(file, NOW, "tag", "eth0 at xdp");
-	member_state_set_begin(file, "a");
+	fputs("set a\n", file);
 	member_state_member(file, &forever, 0);
 	member_state_member(file, &timed, NOW + 59 * NS_PER_SECOND + 1);
 	fclose(file);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
+#include "policy/alarm.h"
 #include "policy/sets/set.h"
 #include "policy_helpers.h"
 
@@ -358,7 +359,7 @@ static void test_put(void **state)
 	assert_null(policy_set_find(&policy, "s640"));
 	set = (struct policy_set){.name = "s07", .max = 6};
 	assert_int_equal(policy_set_put(&copy, &set), 0);
-	assert_int_equal(policy_sets_copy(&copy, &policy), 0);
+	assert_int_equal(policy_names_copy(&copy, &policy), 0);
 	assert_int_equal(copy.set_count, 64);
 	assert_int_equal(policy_set_find(&copy, "s07")->max, 5);
 	policy_clear(&policy);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The regions of limits as spans on axes. Addresses take too many bits: the spans of these
  * axes are made of their ranks among all addresses at which a span begins or ends. */
+#include "base/array.h"
 #include "compile/meeting.h"
 
 #include <errno.h>
@@ -11,17 +12,13 @@
 
 static int span_append(struct axes *axes, uint32_t first, uint32_t last)
 {
-	size_t capacity = axes->capacity ? 2 * axes->capacity : 256;
-	struct value_range *more;
+	struct value_range *spans =
+		array_room(axes->spans, axes->count, &axes->capacity, sizeof(*spans));
 
-	if (axes->count == axes->capacity) {
-		more = reallocarray(axes->spans, capacity, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		axes->spans = more;
-		axes->capacity = capacity;
-	}
-	axes->spans[axes->count++] = (struct value_range){first, last};
+	if (!spans)
+		return -ENOMEM;
+	axes->spans = spans;
+	spans[axes->count++] = (struct value_range){first, last};
 	return 0;
 }
 

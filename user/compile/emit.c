@@ -430,16 +430,6 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	return 0;
 }
 
-/* How many rules of the same prefix there are from this one on. */
-static size_t group_count(const struct policy *policy, const struct rule *rule)
-{
-	const struct rule *end = policy->rules + policy->count, *next = rule + 1;
-
-	while (next < end && same_prefix(rule, next))
-		next++;
-	return next - rule;
-}
-
 size_t rules_emitted_most(const struct policy *policy)
 {
 	size_t most = policy->alarm_count + RL_KNOWN_BY_MAX;
@@ -447,7 +437,7 @@ size_t rules_emitted_most(const struct policy *policy)
 	for (size_t i = 0, count; i < policy->count; i += count) {
 		const struct rule *rule = &policy->rules[i];
 
-		count = group_count(policy, rule);
+		count = policy_prefix_count(policy, i);
 		if (rule->kind != PREFIX_ADDR || !is_plain(rule, count))
 			most += count;
 	}
@@ -460,7 +450,7 @@ int rules_emit(struct build *b, const struct policy *policy)
 		const struct rule *rule = &policy->rules[i];
 		int ret;
 
-		count = group_count(policy, rule);
+		count = policy_prefix_count(policy, i);
 		if (rule->kind == PREFIX_DEVICE)
 			ret = emit_group(b, rule, count, &b->out->header.device);
 		else if (rule->kind == PREFIX_ANY)

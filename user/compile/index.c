@@ -2,6 +2,7 @@
 /* The index of a prefix with more rules than packets are asked one by one. Each table is made by
  * the axis that leaves the fewest rules to ask: rules that state nothing of it, or only what it is
  * not, are in all of its intervals. */
+#include "base/array.h"
 #include "compile/build.h"
 
 #include <errno.h>
@@ -177,19 +178,15 @@ static int table_choose(struct table *table, const struct rule *const *rules, si
 
 static int entry_append(struct index *index, struct rl_index_entry entry)
 {
-	size_t capacity = index->capacity ? 2 * index->capacity : 256;
-	struct rl_index_entry *more;
+	struct rl_index_entry *entries;
 
 	if (index->count == RL_INDEX_MAX)
 		return -ENOSPC;
-	if (index->count == index->capacity) {
-		more = reallocarray(index->entries, capacity, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		index->entries = more;
-		index->capacity = capacity;
-	}
-	index->entries[index->count++] = entry;
+	entries = array_room(index->entries, index->count, &index->capacity, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	index->entries = entries;
+	entries[index->count++] = entry;
 	return 0;
 }
 

@@ -145,11 +145,8 @@ static void group_lanes(struct rule *first, const struct rule *end)
 
 void lanes_choose(struct policy *next)
 {
-	struct rule *rules = next->rules;
-
-	for (size_t i = 0, first = 0; i < next->count; first = i) {
-		while (i < next->count && same_prefix(&rules[i], &rules[first]))
-			i++;
-		group_lanes(&rules[first], &rules[i]);
+	for (size_t i = 0, count; i < next->count; i += count) {
+		count = policy_prefix_count(next, i);
+		group_lanes(&next->rules[i], &next->rules[i + count]);
 	}
 }

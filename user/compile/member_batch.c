@@ -198,26 +198,20 @@ static bool entry_put(struct member_batch *batch, struct member_page *page,
 static void places_count(struct member_batch *batch, const struct member_place *places,
 			 size_t count)
 {
-	struct member_result sum = {0};
 	struct rl_set *set = &batch->table->sets[batch->set];
+	size_t sum[MEMBER_REFUSED + 1] = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		uint8_t became = batch->entries[places[i].index].became;
-
-		sum.added += became == MEMBER_ADDED;
-		sum.extended += became == MEMBER_EXTENDED;
-		sum.present += became == MEMBER_PRESENT;
-		sum.refused += became == MEMBER_REFUSED;
-	}
-	batch->result->added += sum.added;
-	batch->result->extended += sum.extended;
-	batch->result->present += sum.present;
-	batch->result->refused += sum.refused;
-	set->refused += sum.refused;
+	for (size_t i = 0; i < count; i++)
+		sum[batch->entries[places[i].index].became]++;
+	batch->result->added += sum[MEMBER_ADDED];
+	batch->result->extended += sum[MEMBER_EXTENDED];
+	batch->result->present += sum[MEMBER_PRESENT];
+	batch->result->refused += sum[MEMBER_REFUSED];
+	set->refused += sum[MEMBER_REFUSED];
 	if (batch->former != batch->epoch)
 		return; /* a swap counts when it has happened */
-	set->added += sum.added;
-	set->extended += sum.extended;
+	set->added += sum[MEMBER_ADDED];
+	set->extended += sum[MEMBER_EXTENDED];
 }
 
 /* Puts as many as fit into the page, and stores it; *end is the first that does not. Where all are

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/units.h"
 #include "compile/member_parts.h"
 
@@ -104,35 +105,26 @@ struct walk {
 
 static int found_add(struct walk *walk, bool ipv6, const struct member_slot *slot)
 {
-	struct found *found;
+	struct found *found = array_room(walk->found, walk->count, &walk->capacity, sizeof(*found));
 
-	if (walk->count == walk->capacity) {
-		size_t capacity = 2 * walk->capacity + 256;
-
-		found = reallocarray(walk->found, capacity, sizeof(*found));
-		if (!found)
-			return -ENOMEM;
-		walk->found = found;
-		walk->capacity = capacity;
-	}
-	found = &walk->found[walk->count++];
+	if (!found)
+		return -ENOMEM;
+	walk->found = found;
+	found += walk->count++;
 	*found = (struct found){.set = slot_set(slot), .entry.expires = slot->expires};
 	slot_to_member(slot, ipv6, &found->entry.member);
 	return 0;
 }
 
+/* Pages are read in the order of their numbers. */
 static int seen_note(struct walk *walk, uint32_t number, uint32_t pages)
 {
-	if (number >= walk->seen_capacity) {
-		size_t capacity = 2 * walk->seen_capacity + 256;
-		uint32_t *more = reallocarray(walk->seen_at, capacity, sizeof(*more));
+	uint32_t *seen = array_room(walk->seen_at, number, &walk->seen_capacity, sizeof(*seen));
 
-		if (!more)
-			return -ENOMEM;
-		walk->seen_at = more;
-		walk->seen_capacity = capacity;
-	}
-	walk->seen_at[number] = pages;
+	if (!seen)
+		return -ENOMEM;
+	walk->seen_at = seen;
+	seen[number] = pages;
 	return 0;
 }
 

@@ -137,9 +137,7 @@ static int prefixes_check(struct build *b, const struct policy *policy, const st
 		const struct rule *rule = &policy->rules[i];
 		size_t used = 0;
 
-		for (count = 1; i + count < policy->count; count++)
-			if (!same_prefix(rule, rule + count))
-				break;
+		count = policy_prefix_count(policy, i);
 		if (rule->kind != PREFIX_ADDR)
 			continue;
 		for (const struct rule *own = rule; own < rule + count; own++)

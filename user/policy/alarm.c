@@ -9,6 +9,7 @@
 #include "base/hint.h"
 #include "base/units.h"
 #include "policy/named.h"
+#include "policy/sets/set.h"
 
 static int phase_print(char *buf, size_t size, const char *word, const struct policy_alarm *alarm,
 		       unsigned int which)
@@ -79,10 +80,12 @@ int policy_alarm_put(struct policy *policy, const struct policy_alarm *alarm)
 	return 0;
 }
 
-int policy_alarms_copy(struct policy *policy, const struct policy *from)
+int policy_names_copy(struct policy *policy, const struct policy *from)
 {
 	int ret = 0;
 
+	for (size_t i = 0; !ret && i < from->set_count; i++)
+		ret = policy_set_put(policy, &from->sets[i]);
 	for (size_t i = 0; !ret && i < from->alarm_count; i++)
 		ret = policy_alarm_put(policy, &from->alarms[i]);
 	return ret;

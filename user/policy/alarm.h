@@ -23,8 +23,8 @@ uint32_t policy_alarm_number(const struct policy *policy, const struct policy_al
 /* Adds it, or replaces that of the same name; keeps the order. 0 or -ENOMEM. */
 int policy_alarm_put(struct policy *policy, const struct policy_alarm *alarm);
 
-/* Puts all alarms of `from`. 0 or -ENOMEM. */
-int policy_alarms_copy(struct policy *policy, const struct policy *from);
+/* Puts all sets and alarms of `from`. 0 or -ENOMEM. */
+int policy_names_copy(struct policy *policy, const struct policy *from);
 
 /* Do they have one name, count the same, and go on and off alike? Is all that the statements say
  * the same; not line and column? */

@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "policy/alarm.h"
-#include "policy/named.h"
 #include "policy/parser.h"
 
 #define ALARM_FOR_MAX_NS NS_PER_DAY
@@ -19,20 +18,11 @@ _Static_assert(RL_ALARM_TENTH_MIN == 100 * NS_PER_MS, "as the messages say");
 
 int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1])
 {
-	if (!p->span.len)
-		return expected(p, "the name of an alarm: write for example attack");
 	if (!strcmp(p->word, "not")) /* else `while not NAME` would have two meanings */
 		return refuse(p, p->span,
 			      "is a word of the language, so no alarm has this name: write another "
 			      "one");
-	if (!name_is_valid(p->word))
-		return refuse(p, p->span,
-			      "is not the name of an alarm: write a lowercase letter, then up to "
-			      "30 of a-z, 0-9, - and _");
-	memset(out, 0, RL_ALARM_NAME_MAX + 1);
-	memcpy(out, p->word, strlen(p->word));
-	word_next(p);
-	return 0;
+	return parse_name(p, p->word, "an alarm", "attack", out);
 }
 
 int parse_while(struct parser *p)

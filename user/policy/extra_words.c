@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/extra_names.h"
+#include "policy/names.h"
 #include "policy/filter.h"
 #include "policy/parser.h"
 #include "policy/policy.h"

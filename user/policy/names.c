@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The words of the policy language, from the tables that define them, and the names of values. */
 
-#include "policy/extra_names.h"
 #include "policy/names.h"
 
 #include <stddef.h>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "policy/field.h"
+#include "policy/named.h"
 #include "policy/policy.h"
 
 #define ARRAY_SIZE(a)   (sizeof(a) / sizeof((a)[0]))
@@ -97,6 +98,10 @@ int expected(struct parser *p, const char *what);
 
 /* An error: 'unknown KIND "WORD": did you mean HINT?'. Returns -EINVAL. */
 int refuse_unknown(struct parser *p, const char *kind, const char *hint);
+
+/* `name` is the word, or its end; `of` names what it is of in errors: "a set". */
+int parse_name(struct parser *p, const char *name, const char *of, const char *example,
+	       char out[NAMED_MAX + 1]);
 
 int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out);
 

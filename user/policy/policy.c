@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/units.h"
 
 static int u64_compare(uint64_t a, uint64_t b)
@@ -35,6 +36,15 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 bool same_prefix(const struct rule *a, const struct rule *b)
 {
 	return !prefix_compare(a, b);
+}
+
+size_t policy_prefix_count(const struct policy *policy, size_t index)
+{
+	size_t end = index + 1;
+
+	while (end < policy->count && same_prefix(&policy->rules[index], &policy->rules[end]))
+		end++;
+	return end - index;
 }
 
 void match_normalize(struct match *match)
@@ -118,28 +128,15 @@ enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_c
 	return ctx->by_dest ? RL_KEY_DEST : RL_KEY_SOURCE;
 }
 
-static int policy_reserve(struct policy *policy)
+int policy_append(struct policy *policy, const struct rule *rule)
 {
-	size_t capacity = policy->capacity ? policy->capacity * 2 : 16;
-	struct rule *rules;
+	struct rule *rules =
+		array_room(policy->rules, policy->count, &policy->capacity, sizeof(*rules));
 
-	if (policy->count < policy->capacity)
-		return 0;
-	rules = reallocarray(policy->rules, capacity, sizeof(*rules));
 	if (!rules)
 		return -ENOMEM;
 	policy->rules = rules;
-	policy->capacity = capacity;
-	return 0;
-}
-
-int policy_append(struct policy *policy, const struct rule *rule)
-{
-	int rc = policy_reserve(policy);
-
-	if (rc)
-		return rc;
-	policy->rules[policy->count++] = *rule;
+	rules[policy->count++] = *rule;
 	return 0;
 }
 
@@ -224,13 +221,12 @@ int policy_put(struct policy *policy, const struct rule *rule)
 		policy->rules[at] = copy;
 		return 0;
 	}
-	rc = policy_reserve(policy);
+	rc = policy_append(policy, &copy);
 	if (rc)
 		return rc;
 	memmove(&policy->rules[at + 1], &policy->rules[at],
-		(policy->count - at) * sizeof(*policy->rules));
+		(policy->count - 1 - at) * sizeof(*policy->rules));
 	policy->rules[at] = copy;
-	policy->count++;
 	return 0;
 }
 

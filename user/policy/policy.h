@@ -230,6 +230,9 @@ int rule_compare(const struct rule *a, const struct rule *b);
 
 bool same_prefix(const struct rule *a, const struct rule *b);
 
+/* How many rules of the same prefix there are from this one on. */
+size_t policy_prefix_count(const struct policy *policy, size_t index);
+
 /* Whether one of two rules of the same identity in place of the other would change anything. A
  * lifetime that differs by no more than EXPIRY_SLACK_NS is the same: time passes between reading
  * and applying. */

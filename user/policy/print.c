@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "policy/alarm.h"
-#include "policy/extra_names.h"
 #include "policy/field.h"
 #include "policy/key.h"
 #include "policy/names.h"
@@ -259,9 +258,9 @@ void rule_prefix_print(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
 			 rule->kind == PREFIX_SET ? "@" : prefix_words[rule->kind], rule->set);
 }
 
-int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
+/* Without the word "rule". */
+static void put_rule(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
 {
-	struct writer w = {.buf = buf, .size = size};
 	char prefix[PREFIX_TEXT_MAX], key[KEY_WORD_MAX];
 	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
 	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
@@ -269,45 +268,42 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	const char *alarm = rule_while(rule, &off);
 
 	rule_prefix_print(prefix, rule);
-	put(&w, "rule %s", prefix);
-	put_match(&w, rule);
+	put(w, "%s", prefix);
+	put_match(w, rule);
 	if (rule->action < RL_ACTION_COUNT)
-		put(&w, " %s", action_words[rule->action]);
+		put(w, " %s", action_words[rule->action]);
 	if (rule->action == RL_ACTION_LIMIT) {
-		put_algorithm(&w, &rule->limit);
-		put_parts(&w, rule);
+		put_algorithm(w, &rule->limit);
+		put_parts(w, rule);
 		if (rule->limit.key != rule_default_key(rule, ctx) ||
 		    !key_has_usual_lengths(&rule->limit)) {
 			key_word(key, &rule->limit);
-			put(&w, " per %s", key);
+			put(w, " per %s", key);
 		}
-		put_over(&w, &rule->limit);
+		put_over(w, &rule->limit);
 		if (rule->limit.fleet)
-			put(&w, " fleet");
+			put(w, " fleet");
 	}
 	/* Whole seconds, rounded up, so that a remaining lifetime is never printed as 0; at most
 	 * what the parser accepts. */
 	if (rule->for_ns)
-		put_duration(&w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
+		put_duration(w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
 	if (alarm[0])
-		put(&w, " while %s%s", off ? "not " : "", alarm);
-	return (int)w.used;
+		put(w, " while %s%s", off ? "not " : "", alarm);
 }
 
-/* A line without the word "rule". */
-static void format(char *buf, const char *line)
+int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
 {
-	const size_t word = strlen("rule ");
+	struct writer w = {.buf = buf, .size = size};
 
-	memcpy(buf, line + word, strlen(line) - word + 1);
+	put(&w, "rule ");
+	put_rule(&w, rule, ctx);
+	return (int)w.used;
 }
 
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
 {
-	char line[RULE_TEXT_MAX];
-
-	rule_print(line, sizeof(line), rule, ctx);
-	format(buf, line);
+	put_rule(&(struct writer){.buf = buf, .size = RULE_TEXT_MAX}, rule, ctx);
 }
 
 void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,
@@ -319,22 +315,27 @@ void rule_format_lasting(char buf[RULE_TEXT_MAX], const struct rule *rule,
 	rule_format(buf, &lasting, ctx);
 }
 
+static void put_statement(char buf[STATEMENT_TEXT_MAX], const char *word, const struct rule *rule,
+			  const struct policy_context *ctx)
+{
+	struct writer w = {.buf = buf, .size = STATEMENT_TEXT_MAX};
+
+	put(&w, "%s", word);
+	put_rule(&w, rule, ctx);
+	if (rule->comment[0])
+		put(&w, " # %s", rule->comment);
+}
+
 void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		     const struct policy_context *ctx)
 {
-	size_t used = rule_print(buf, RULE_TEXT_MAX, rule, ctx);
-
-	if (rule->comment[0])
-		snprintf(buf + used, STATEMENT_TEXT_MAX - used, " # %s", rule->comment);
+	put_statement(buf, "rule ", rule, ctx);
 }
 
 void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		      const struct policy_context *ctx)
 {
-	char line[STATEMENT_TEXT_MAX];
-
-	statement_print(line, rule, ctx);
-	format(buf, line);
+	put_statement(buf, "", rule, ctx);
 }
 
 /* ---- a whole policy */

@@ -125,6 +125,27 @@ int expected(struct parser *p, const char *what)
 	return -EINVAL;
 }
 
+int parse_name(struct parser *p, const char *name, const char *of, const char *example,
+	       char out[NAMED_MAX + 1])
+{
+	char what[80];
+
+	if (!p->span.len) {
+		snprintf(what, sizeof(what), "the name of %s: write for example %s", of, example);
+		return expected(p, what);
+	}
+	if (!name_is_valid(name))
+		return refuse(
+			p, p->span,
+			"is not the name of %s: write a lowercase letter, then up to 30 of a-z, "
+			"0-9, - and _",
+			of);
+	memset(out, 0, NAMED_MAX + 1);
+	memcpy(out, name, strlen(name));
+	word_next(p);
+	return 0;
+}
+
 int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out)
 {
 	int rc = number_parse(p->word, min, max, out);

@@ -11,7 +11,6 @@
 #include "cli/output/output.h"
 #include "cli/output/pattern_output.h"
 #include "kernel/attach/hook_names.h"
-#include "policy/extra_names.h"
 #include "policy/names.h"
 
 #define VALUE_TEXT_MAX 64

@@ -294,7 +294,7 @@ static int flush(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = instance_policy_read(&session.instance, current);
-	if (!rc && (policy_sets_copy(&empty, current) || policy_alarms_copy(&empty, current)))
+	if (!rc && policy_names_copy(&empty, current))
 		out_of_memory();
 	if (!rc && command->phase == PHASE_CHECK)
 		rc = trial_refuse(&session.instance);

@@ -47,7 +47,7 @@ static int next_make(const struct change *change, const struct session *session,
 
 	policy_for_each (current, rule)
 		rules_append(out, rule);
-	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
+	if (policy_names_copy(out, current))
 		out_of_memory();
 	if (change->adds) {
 		policy_for_each (rules, rule)

@@ -9,7 +9,7 @@
 #include "cli/words/complete.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/selection.h"
-#include "policy/extra_names.h"
+#include "policy/names.h"
 
 /* A word once, while there is room to remember it. A device may have any name, and shells print
  * candidates to the terminal unescaped. */

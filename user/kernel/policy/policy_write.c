@@ -369,9 +369,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	policy_for_each (before, rule)
 		ret = ret ? ret : policy_append(&next, rule);
 	if (!ret)
-		ret = policy_sets_copy(&next, before);
-	if (!ret)
-		ret = policy_alarms_copy(&next, before);
+		ret = policy_names_copy(&next, before);
 	if (!ret)
 		ret = compiling_begin(instance, &of);
 	if (!ret)

@@ -73,7 +73,7 @@ static int gathering_print(struct set_session *session, struct gathering *gather
 		if (!(gathering->dynamic >> i & 1))
 			continue;
 		member_list_unite(list);
-		member_state_set_begin(file, words[i].name);
+		fprintf(file, "set %s\n", words[i].name);
 		for (size_t m = 0; m < list->count; m++)
 			member_state_member(file, &list->items[m].member,
 					    list->items[m].life_ns ? now_ns + list->items[m].life_ns

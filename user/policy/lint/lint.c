@@ -198,12 +198,7 @@ static void lint_full(struct lint *lint, const struct rule *rule)
 
 static struct group group_at(const struct policy *policy, size_t index)
 {
-	struct group group = {.first = &policy->rules[index], .count = 1};
-
-	while (index + group.count < policy->count &&
-	       same_prefix(group.first, group.first + group.count))
-		group.count++;
-	return group;
+	return (struct group){&policy->rules[index], policy_prefix_count(policy, index)};
 }
 
 /* Whether a prefix holds another: any holds them all, and who is in a set is not known. */
@@ -272,7 +267,7 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 void policy_sum(const struct policy *policy, struct policy_sum *out)
 {
 	*out = (struct policy_sum){.rules = policy->count};
-	for (size_t i = 0; i < policy->count; i += group_at(policy, i).count)
+	for (size_t i = 0; i < policy->count; i += policy_prefix_count(policy, i))
 		out->prefixes++;
 	policy_for_each (policy, rule)
 		out->shadow += is_shadow(rule);

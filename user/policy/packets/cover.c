@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/units.h"
 #include "policy/field.h"
 #include "policy/packets/level.h"
@@ -17,17 +18,12 @@
 
 int packets_add(struct packet_sets *sets, const struct packets *packets)
 {
-	size_t capacity = sets->capacity ? 2 * sets->capacity : 8;
-	struct packets *more;
+	struct packets *at = array_room(sets->at, sets->count, &sets->capacity, sizeof(*at));
 
-	if (sets->count == sets->capacity) {
-		more = reallocarray(sets->at, capacity, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		sets->at = more;
-		sets->capacity = capacity;
-	}
-	sets->at[sets->count++] = *packets;
+	if (!at)
+		return -ENOMEM;
+	sets->at = at;
+	at[sets->count++] = *packets;
 	return 0;
 }
 

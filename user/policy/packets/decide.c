@@ -131,7 +131,7 @@ static bool is_open(struct decide_search *search, const struct packets *packets,
 
 /* The same for a rule of the device. */
 static bool device_is_open(struct decide_search *search, const struct packets *packets,
-			   unsigned int *steps)
+			   size_t decided, unsigned int *steps)
 {
 	for (size_t i = 0; i < search->arrivals.count; i++) {
 		const struct packets *arrival = &search->arrivals.at[i];
@@ -141,15 +141,15 @@ static bool device_is_open(struct decide_search *search, const struct packets *p
 			return true;
 		--*steps;
 		if (packets_meet(packets, arrival, &common) &&
-		    is_open(search, &common, arrival->before, search->decided.count, steps))
+		    is_open(search, &common, arrival->before, decided, steps))
 			return true;
 	}
 	return false;
 }
 
-/* Does the rule decide? Appends its packets to `kept`. */
+/* Does the rule decide, after so many sets? Appends its packets to them. */
 static bool rule_decides(struct decide_search *search, const struct rule *rule, size_t before,
-			 struct packet_sets *kept)
+			 size_t decided)
 {
 	unsigned int given = search->left < STEPS_RULE ? search->left : STEPS_RULE, steps = given;
 	bool device = rule->kind == PREFIX_DEVICE, decides, exact;
@@ -158,14 +158,14 @@ static bool rule_decides(struct decide_search *search, const struct rule *rule, 
 	if (!packets_of_rule(search->asked, &search->opaques, rule, &own, &exact))
 		return false;
 	own.before = before;
-	decides = device ? device_is_open(search, &own, &steps)
-			 : is_open(search, &own, search->before.count, 0, &steps);
+	decides = device ? device_is_open(search, &own, decided, &steps)
+			 : is_open(search, &own, before, 0, &steps);
 	search->left -= given - steps;
 	if (!device && rule->action == RL_ACTION_LIMIT)
 		search_add(search, &search->arrivals, &own);
 	/* Else later rules decide on some, or when it expires. */
 	if (exact && !rule->for_ns && search->levels[rule - search->policy->rules] != LEVEL_UNKNOWN)
-		search_add(search, kept, &own);
+		search_add(search, device ? &search->decided : &search->before, &own);
 	return decides;
 }
 
@@ -173,20 +173,16 @@ static bool rule_decides(struct decide_search *search, const struct rule *rule, 
 static void search_action(struct decide_search *search, enum prefix_kind kind, int len,
 			  enum rl_action action)
 {
-	struct packet_sets *all = kind == PREFIX_DEVICE ? &search->decided : &search->before;
-	size_t before = search->before.count;
-	struct packet_sets kept = {0};
+	size_t before = search->before.count, decided = search->decided.count;
 
 	policy_for_each (search->policy, rule) {
 		if (rule->action != action ||
 		    !rule_is_at(search->policy, search->levels, rule, kind, len))
 			continue;
-		if (rule_decides(search, rule, before, &kept) && policy_append(search->found, rule))
+		if (rule_decides(search, rule, before, decided) &&
+		    policy_append(search->found, rule))
 			search->error = -ENOMEM;
 	}
-	for (size_t i = 0; i < kept.count; i++)
-		search_add(search, all, &kept.at[i]);
-	packet_sets_clear(&kept);
 }
 
 static void search_prefix(struct decide_search *search, enum prefix_kind kind, int len)

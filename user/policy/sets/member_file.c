@@ -31,7 +31,6 @@ struct reading {
 	bool several, ours;
 	size_t found; /* lines or elements with a member */
 	size_t lines; /* that are neither blank nor structure */
-	const char *why;
 };
 
 struct word {

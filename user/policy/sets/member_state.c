@@ -123,11 +123,6 @@ void member_state_begin(FILE *file, uint64_t now_ns, const char *tag, const char
 	fprintf(file, "saved %s # %s%s%s\n", time, tag, *owner ? " of " : "", owner);
 }
 
-void member_state_set_begin(FILE *file, const char *name)
-{
-	fprintf(file, "set %s\n", name);
-}
-
 /* Rounded up to a second, so that nothing ends early. */
 void member_state_member(FILE *file, const struct member *member, uint64_t end_ns)
 {

@@ -34,5 +34,4 @@ void member_state_clear(struct member_state *state);
 /* The parts of such a text; `tag` is a comment by which the writer knows what it wrote, `owner`
  * whose members they are, "" for nobody's in particular. */
 void member_state_begin(FILE *file, uint64_t now_ns, const char *tag, const char *owner);
-void member_state_set_begin(FILE *file, const char *name);
 void member_state_member(FILE *file, const struct member *member, uint64_t end_ns);

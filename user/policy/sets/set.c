@@ -68,15 +68,6 @@ int policy_set_put(struct policy *policy, const struct policy_set *set)
 	return 0;
 }
 
-int policy_sets_copy(struct policy *policy, const struct policy *from)
-{
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < from->set_count; i++)
-		ret = policy_set_put(policy, &from->sets[i]);
-	return ret;
-}
-
 bool same_set(const struct policy_set *a, const struct policy_set *b)
 {
 	return !strcmp(a->name, b->name) && !strcmp(a->path, b->path) &&

@@ -20,9 +20,6 @@ struct policy_set *policy_set_find(const struct policy *policy, const char *name
 /* Adds it, or replaces that of the same name; keeps the order. 0 or -ENOMEM. */
 int policy_set_put(struct policy *policy, const struct policy_set *set);
 
-/* Puts all sets of `from`. 0 or -ENOMEM. */
-int policy_sets_copy(struct policy *policy, const struct policy *from);
-
 /* All that the statements say is the same; not line and id. */
 bool same_set(const struct policy_set *a, const struct policy_set *b);
 

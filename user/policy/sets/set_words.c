@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/named.h"
 #include "policy/parser.h"
 #include "policy/policy.h"
 #include "policy/sets/set.h"
@@ -20,19 +19,7 @@ struct option {
 
 int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1])
 {
-	const char *name = p->word + (p->word[0] == '@');
-
-	if (!p->span.len)
-		return expected(p, "the name of a set: write for example badguys");
-	if (!name_is_valid(name))
-		return refuse(
-			p, p->span,
-			"is not the name of a set: write a lowercase letter, then up to 30 of "
-			"a-z, 0-9, - and _");
-	memset(out, 0, RL_SET_NAME_MAX + 1);
-	snprintf(out, RL_SET_NAME_MAX + 1, "%s", name);
-	word_next(p);
-	return 0;
+	return parse_name(p, p->word + (p->word[0] == '@'), "a set", "badguys", out);
 }
 
 /* A path ends at a blank, or at the second of two quotation marks. */

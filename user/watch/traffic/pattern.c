@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/extra_names.h"
 #include "policy/names.h"
 #include "watch/traffic/pattern.h"
 #include "watch/traffic/rule_book.h"
