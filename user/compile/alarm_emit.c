@@ -58,16 +58,6 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 
 /* ---- */
 
-/* A rate that is never more than the first, and always less than the second. */
-static void manual_emit(struct rl_alarm *out)
-{
-	out->manual = 1;
-	out->most = UINT64_MAX;
-	for (int which = 0; which < 2; which++)
-		out->phase[which] = (struct rl_alarm_phase){
-			.tenth_ns = RL_ALARM_NEVER, .limit = which ? 1 : UINT64_MAX, .tenths = 1};
-}
-
 static void alarm_emit(struct build *b, const struct policy_alarm *alarm, struct rl_alarm *out)
 {
 	struct rule counts = alarm->counts;
@@ -75,8 +65,13 @@ static void alarm_emit(struct build *b, const struct policy_alarm *alarm, struct
 	*out = (struct rl_alarm){.unit = alarm->unit};
 	memcpy(out->name, alarm->name, sizeof(out->name));
 	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
-	if (alarm->manual) {
-		manual_emit(out);
+	if (alarm->manual) { /* never more than the first rate, and always less than the second */
+		out->manual = 1;
+		out->most = UINT64_MAX;
+		for (int which = 0; which < 2; which++)
+			out->phase[which] = (struct rl_alarm_phase){.tenth_ns = RL_ALARM_NEVER,
+								    .limit = which ? 1 : UINT64_MAX,
+								    .tenths = 1};
 		return;
 	}
 	counts.line = alarm->line;

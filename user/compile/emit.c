@@ -316,15 +316,6 @@ static int check_count(struct build *b, const struct rule *first, size_t count)
 	return 0;
 }
 
-/* In the order in which a packet meets them. */
-static void emit_rules(struct build *b, const struct rule *first, size_t count)
-{
-	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
-		for (const struct rule *rule = first; rule < first + count; rule++)
-			if (rule->action == action)
-				emit_rule(b, rule);
-}
-
 /* The rules of one prefix. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
@@ -354,7 +345,11 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 					   .match_mode = RL_MATCH_MODE_INDEXED};
 		b->out->header.uses |= RL_USE_INDEX;
 	}
-	emit_rules(b, first, count);
+	/* In the order in which a packet meets them. */
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
+		for (const struct rule *rule = first; rule < first + count; rule++)
+			if (rule->action == action)
+				emit_rule(b, rule);
 	return count > RL_GROUP_MAX ? group_index(b, first, count, begin) : 0;
 }
 

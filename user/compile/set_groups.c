@@ -95,16 +95,16 @@ void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
 	struct rule_sets sets = rule_sets(rule);
 	uint32_t kept;
 
-	if (sets.src) {
-		out->src = set_number(b->sets, sets.src);
+	if (sets.name[SET_SRC]) {
+		out->src = set_number(b->sets, sets.name[SET_SRC]);
 		groups->src |= 1ull << out->src;
 	}
-	if (sets.dst) {
-		out->dst = set_number(b->sets, sets.dst);
+	if (sets.name[SET_DST]) {
+		out->dst = set_number(b->sets, sets.name[SET_DST]);
 		groups->dst |= 1ull << out->dst;
 	}
-	if (sets.keep) {
-		kept = set_number(b->sets, sets.keep);
+	if (sets.name[SET_KEEP]) {
+		kept = set_number(b->sets, sets.name[SET_KEEP]);
 		limit->keep_for = RL_KEEP_SET + kept;
 		*(b->ctx->text->by_dest ? &groups->dst : &groups->src) |= 1ull << kept;
 	}

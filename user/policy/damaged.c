@@ -11,9 +11,8 @@
 
 struct damage {
 	struct parser p;
-	const struct damaged_line *line;
-	struct policy *damaged;
-	struct policy_errors *errors;
+	struct reading *reading;
+	const struct policy_error *known;
 };
 
 /* Adds the parser's error, unless it is the one that is known. */
@@ -21,15 +20,15 @@ static void error_add(struct damage *damage)
 {
 	struct policy_error *err = damage->p.err;
 
-	err->line = damage->line->err->line;
-	if (err->column != damage->line->err->column)
-		policy_errors_add(damage->errors, err);
+	err->line = damage->known->line;
+	if (err->column != damage->known->column)
+		policy_errors_add(damage->reading->errors, err);
 }
 
 /* A rule for each name, as the names of whole rules are looked up. */
 static int set_name_read(struct damage *damage)
 {
-	struct rule rule = {.kind = PREFIX_SET, .line = damage->line->err->line};
+	struct rule rule = {.kind = PREFIX_SET, .line = damage->known->line};
 	struct parser *p = &damage->p;
 
 	rule.set_column.prefix = p->span.at - p->line + 1;
@@ -38,21 +37,21 @@ static int set_name_read(struct damage *damage)
 		word_next(p);
 		return 0;
 	}
-	return rule.set_column.prefix == damage->line->err->column
+	return rule.set_column.prefix == damage->known->column
 		       ? 0
-		       : policy_append(damage->damaged, &rule);
+		       : policy_append(&damage->reading->damaged, &rule);
 }
 
 static int alarm_name_read(struct damage *damage)
 {
-	struct rule rule = {.line = damage->line->err->line};
+	struct rule rule = {.line = damage->known->line};
 	struct parser *p = &damage->p;
 
 	word_next(p);
 	p->rule = &rule;
 	p->extra = (struct rl_extra){0};
 	if (!parse_while(p))
-		return policy_append(damage->damaged, &rule);
+		return policy_append(&damage->reading->damaged, &rule);
 	error_add(damage);
 	return 0;
 }
@@ -92,28 +91,25 @@ static int names_read(struct damage *damage, bool is_alarm)
 	return rc;
 }
 
-int damaged_line_read(const struct damaged_line *line, struct policy *damaged, bool *includes,
-		      struct policy_errors *errors)
+int damaged_line_read(struct reading *reading, const char *text, size_t len,
+		      const struct policy_error *known)
 {
 	size_t mark = strlen(BYTE_ORDER_MARK);
 	struct policy_error err = {0};
-	struct damage damage = {.p = {.ctx = line->ctx, .err = &err},
-				.line = line,
-				.damaged = damaged,
-				.errors = errors};
+	struct damage damage = {
+		.p = {.ctx = reading->ctx, .err = &err}, .reading = reading, .known = known};
 	struct parser *p = &damage.p, other;
 	struct policy_alarm alarm = {0};
 	struct policy_set set;
-	const char *text = line->text;
+	const char *begin = text, *end = text + strnlen(text, len);
 	bool is_set, is_alarm, is_rule;
 	int rc = 0;
 
-	if (line->len >= mark && !memcmp(text, BYTE_ORDER_MARK, mark))
-		text += mark;
-	words_open(p, text,
-		   comment_begin(text, text + strnlen(text, line->text + line->len - text)));
-	p->line = line->text;
-	*includes |= word_is(p, "include");
+	if (len >= mark && !memcmp(text, BYTE_ORDER_MARK, mark))
+		begin += mark;
+	words_open(p, begin, comment_begin(begin, end));
+	p->line = text;
+	reading->lacks |= word_is(p, "include");
 	is_set = word_is(p, "set");
 	is_alarm = word_is(p, "alarm");
 	is_rule = word_is(p, "rule");
@@ -123,9 +119,9 @@ int damaged_line_read(const struct damaged_line *line, struct policy *damaged, b
 	other = *p;
 	if ((is_set || (!is_alarm && !is_rule && p->word[0] != '@')) &&
 	    !parse_set_rest(&other, &set))
-		rc = policy_set_put(damaged, &set);
+		rc = policy_set_put(&reading->damaged, &set);
 	other = *p;
 	if (!rc && !is_set && !is_rule && !parse_alarm_name(&other, alarm.name))
-		rc = policy_alarm_put(damaged, &alarm);
+		rc = policy_alarm_put(&reading->damaged, &alarm);
 	return rc || is_set ? rc : names_read(&damage, is_alarm);
 }

@@ -268,7 +268,6 @@ static int protocol_check(struct parser *p)
 {
 	const struct match *match = &p->rule->match;
 	unsigned int ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
-	const struct protocol *known = protocol_by_number(match->proto);
 
 	if (match->negated & RL_MATCH_PROTO && match->proto == IPPROTO_TCP &&
 	    match->flags & RL_MATCH_SYN)
@@ -276,7 +275,7 @@ static int protocol_check(struct parser *p)
 			      "is a TCP flag, and the rule is not for tcp: remove one of the two");
 	if (!match_wants(match, RL_MATCH_PROTO))
 		return 0;
-	if (ports && !(known && known->has_ports))
+	if (ports && !protocol_has(match->proto, RL_HAS_PORTS))
 		return refuse(
 			p, p->match_at[field_of(ports)],
 			"does not apply to protocol %u, which has no ports: write tcp, udp or sctp",

@@ -209,15 +209,6 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 	return rc;
 }
 
-/* A text that is being read. */
-struct reading {
-	const struct policy_context *ctx;
-	struct policy policy;
-	struct policy damaged; /* has what lines with an error name */
-	bool lacks;            /* an include that could not be followed, which may define names */
-	struct policy_errors *errors;
-};
-
 /* Refuses a set or an alarm that is a second one of its name, as which of the two is meant is not
  * known, or one too many. Returns where it belongs; NULL: its name is known already. */
 static struct policy *named_home(struct reading *reading, const struct statement *found)
@@ -290,13 +281,12 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 static int line_add(struct reading *reading, const char *line, size_t len, uint32_t number)
 {
 	struct policy_error err = {.line = number};
-	const struct damaged_line own = {reading->ctx, line, len, &err};
 	struct policy *policy = &reading->policy;
 	struct statement found;
 
 	if (line_parse(line, len, reading->ctx, reading->ctx->known, &found, &err)) {
 		policy_errors_add(reading->errors, &err);
-		return damaged_line_read(&own, &reading->damaged, &reading->lacks, reading->errors);
+		return damaged_line_read(reading, line, len, &err);
 	}
 	switch (found.kind) {
 	case STATEMENT_NONE:

@@ -203,19 +203,20 @@ int parse_while(struct parser *p);
 
 /* ---- damaged.c ---- */
 
-/* A line with an error, that of its first word which is wrong. */
-struct damaged_line {
+/* A text that is being read. */
+struct reading {
 	const struct policy_context *ctx;
-	const char *text;
-	size_t len;
-	const struct policy_error *err;
+	struct policy policy;
+	struct policy damaged; /* has what lines with an error name */
+	bool lacks;            /* an include that could not be followed, which may define names */
+	struct policy_errors *errors;
 };
 
-/* Adds what the line would have defined, and rules that name what it names, to `damaged`, and
- * errors of its filters to `errors`. *includes: an include, which may define names. 0 or -ENOMEM.
+/* Of a line with an error, that of its first word which is wrong: adds what it would have defined,
+ * and rules that name what it names, to reading->damaged, and errors of its filters. 0 or -ENOMEM.
  */
-int damaged_line_read(const struct damaged_line *line, struct policy *damaged, bool *includes,
-		      struct policy_errors *errors);
+int damaged_line_read(struct reading *reading, const char *text, size_t len,
+		      const struct policy_error *known);
 
 /* ---- limit.c ---- */
 

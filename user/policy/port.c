@@ -12,8 +12,6 @@
 #include "policy/parser.h"
 #include "policy/policy.h"
 
-static const uint8_t with_ports[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
-
 /* A name under all protocols with ports. */
 struct service {
 	const char *protocol[2]; /* the first two with different ports; NULL: none */
@@ -23,9 +21,10 @@ struct service {
 static struct service service_find(const char *name)
 {
 	struct service found = {0};
-	size_t count = 0;
+	const uint8_t *with_ports;
+	size_t count = 0, protocols = header_protocols(RL_HAS_PORTS, &with_ports);
 
-	for (size_t i = 0; i < ARRAY_SIZE(with_ports) && count < 2; i++) {
+	for (size_t i = 0; i < protocols && count < 2; i++) {
 		found.protocol[count] = protocol_by_number(with_ports[i])->name;
 		if (service_port(name, found.protocol[count], &found.port[count]))
 			continue;

@@ -64,16 +64,6 @@ static void put_range(struct writer *w, const char *word, uint32_t first, uint32
 		put(w, "-%u", last);
 }
 
-static void put_protocol(struct writer *w, uint8_t proto)
-{
-	const struct protocol *known = protocol_by_number(proto);
-
-	if (known)
-		put(w, " %s", known->name);
-	else
-		put(w, " proto %u", proto);
-}
-
 static void put_flags(struct writer *w, const char *word, uint8_t flags)
 {
 	put(w, "%s%s", word, flags ? "" : "none");
@@ -156,6 +146,8 @@ static void put_argument(struct writer *w, const struct rule *rule, enum rl_fiel
 	switch (field->kind) {
 	case FIELD_FACT:
 		return;
+	case FIELD_PROTOCOL:
+		return put(w, "%u", rule->match.proto);
 	case FIELD_PORTS:
 		count = rule_ports(rule, 1u << number, ports);
 		for (uint32_t i = 0; i < count; i++)
@@ -174,6 +166,8 @@ static void put_argument(struct writer *w, const struct rule *rule, enum rl_fiel
 
 static void put_match(struct writer *w, const struct rule *rule)
 {
+	const struct protocol *known = protocol_by_number(rule->match.proto);
+
 	for (size_t i = 0; i < RL_FIELD_COUNT; i++) {
 		enum rl_match_flag flag = fields_in_order[i];
 
@@ -181,8 +175,8 @@ static void put_match(struct writer *w, const struct rule *rule)
 			continue;
 		if (rule->match.negated & flag)
 			put(w, " not");
-		if (flag == RL_MATCH_PROTO) {
-			put_protocol(w, rule->match.proto);
+		if (flag == RL_MATCH_PROTO && known) {
+			put(w, " %s", known->name);
 			continue;
 		}
 		put(w, " %s", all_fields[field_of(flag)].word);

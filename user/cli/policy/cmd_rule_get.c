@@ -109,7 +109,7 @@ static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const 
 {
 	unsigned int open = rule->match.flags & RL_MATCH_EXTRAS;
 	struct rule_sets sets = rule_sets(rule);
-	const char *own = asked->by_dest ? sets.dst : sets.src;
+	const char *own = sets.name[asked->by_dest ? SET_DST : SET_SRC];
 	bool off, wants = match_wants(&rule->match, asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
 	const char *alarm = rule_while(rule, &off);
 	char in_set[RL_SET_NAME_MAX + 40] = "", held[RL_ALARM_NAME_MAX + 40] = "";

@@ -196,11 +196,6 @@ static void lint_full(struct lint *lint, const struct rule *rule)
 
 /* ---- all of it */
 
-static struct group group_at(const struct policy *policy, size_t index)
-{
-	return (struct group){&policy->rules[index], policy_prefix_count(policy, index)};
-}
-
 /* Whether a prefix holds another: any holds them all, and who is in a set is not known. */
 static bool prefix_holds(const struct rule *outer, const struct rule *prefix)
 {
@@ -249,7 +244,7 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 	policy_for_each (policy, rule)
 		only_any &= rule->kind < PREFIX_SET;
 	for (size_t i = 0; i < policy->count && lint.warnings <= LINT_WARNINGS_MAX;) {
-		struct group group = group_at(policy, i);
+		struct group group = {&policy->rules[i], policy_prefix_count(policy, i)};
 
 		lint_group(&lint, &group, only_any);
 		i += group.count;

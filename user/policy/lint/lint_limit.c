@@ -413,11 +413,10 @@ static bool is_hidden_in_fragments(const struct rule *limit, const struct policy
 
 void lint_limit(struct lint *lint, const struct rule *rule)
 {
-	const struct protocol *known = protocol_by_number(rule->match.proto);
-
 	if (is_limit(rule) && rule->limit.key != RL_KEY_FLOW &&
 	    key_parts(&rule->limit) & (RL_PART_SPORT | RL_PART_DPORT) &&
-	    match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports))
+	    match_wants(&rule->match, RL_MATCH_PROTO) &&
+	    !protocol_has(rule->match.proto, RL_HAS_PORTS))
 		lint_warn(
 			lint, rule,
 			"counts by ports, which its protocol does not have, so they tell no packets "

@@ -97,16 +97,17 @@ size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_
 struct rule_sets rule_sets(const struct rule *rule)
 {
 	const struct match *match = &rule->match;
-	struct rule_sets sets = {0};
+	struct rule_sets sets = {.column = {rule->set_column.prefix, rule->set_column.src,
+					    rule->set_column.dst, rule->set_column.keep}};
 
 	if (rule->kind == PREFIX_SET)
-		sets.prefix = rule->set;
+		sets.name[SET_PREFIX] = rule->set;
 	if (match_names_set(match, RL_MATCH_SRC))
-		sets.src = rule->extra->src_set;
+		sets.name[SET_SRC] = rule->extra->src_set;
 	if (match_names_set(match, RL_MATCH_DST))
-		sets.dst = rule->extra->dst_set;
+		sets.name[SET_DST] = rule->extra->dst_set;
 	if (rule->limit.keep_for == RL_KEEP_SET)
-		sets.keep = rule->keep_set;
+		sets.name[SET_KEEP] = rule->keep_set;
 	return sets;
 }
 
@@ -114,20 +115,13 @@ static size_t rule_sets_missing(const struct rule *rule, const struct policy *kn
 				set_refuse_fn refuse, void *arg)
 {
 	const struct rule_sets sets = rule_sets(rule);
-	const struct {
-		const char *name;
-		uint32_t column;
-	} words[] = {{sets.prefix, rule->set_column.prefix},
-		     {sets.src, rule->set_column.src},
-		     {sets.dst, rule->set_column.dst},
-		     {sets.keep, rule->set_column.keep}};
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!words[i].name || policy_set_find(known, words[i].name))
+	for (int i = 0; i < SET_ROLES; i++) {
+		if (!sets.name[i] || policy_set_find(known, sets.name[i]))
 			continue;
 		if (refuse)
-			refuse(rule, words[i].column, words[i].name, arg);
+			refuse(rule, sets.column[i], sets.name[i], arg);
 		count++;
 	}
 	return count;
@@ -149,9 +143,10 @@ static bool rule_names(const struct rule *rule, const char *name)
 {
 	const struct rule_sets sets = rule_sets(rule);
 
-	return (sets.prefix && !strcmp(sets.prefix, name)) ||
-	       (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name)) ||
-	       (sets.keep && !strcmp(sets.keep, name));
+	for (int i = 0; i < SET_ROLES; i++)
+		if (sets.name[i] && !strcmp(sets.name[i], name))
+			return true;
+	return false;
 }
 
 bool set_is_named(const struct policy *policy, const char *name)

@@ -29,9 +29,11 @@ typedef void (*set_diff_fn)(const struct policy_set *from, const struct policy_s
 size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
 			void *arg);
 
-/* The sets that a rule names: as prefix, by src, by dst, after keep; NULL where it names none. */
+/* The sets that a rule names, and at which columns; NULL where it names none. */
+enum set_role { SET_PREFIX, SET_SRC, SET_DST, SET_KEEP, SET_ROLES };
 struct rule_sets {
-	const char *prefix, *src, *dst, *keep;
+	const char *name[SET_ROLES];
+	uint32_t column[SET_ROLES];
 };
 struct rule_sets rule_sets(const struct rule *rule);
 
