@@ -49,40 +49,32 @@ static bool bucket_admits(const struct rl_rule *rule, const struct rl_state *sta
 	       next - now <= g->capacity - bucket_reserve(rule);
 }
 
-static struct allowance fixed_window_allowance(const struct rl_rule *rule,
-					       const struct rl_state *state, __u64 now_ns)
+static struct allowance window_allowance(const struct rl_rule *rule, const void *state,
+					 __u64 now_ns, __u32 depth)
 {
 	const struct rl_window *w = &rule->window;
-	struct allowance a = {.remaining = w->amount - fixed_window_sum(w, state, now_ns)};
-
-	if (!a.remaining)
-		a.wait_ns = fixed_window_end(w, state) - now_ns;
-	return a;
-}
-
-static struct allowance sliding_window_allowance(const struct rl_rule *rule, struct rl_slots *slots,
-						 __u64 now_ns)
-{
-	const struct rl_window *w = &rule->window;
-	__u64 slot = sliding_window_slot(w, now_ns);
-	struct allowance a = {.remaining = w->amount - sliding_window_sum(w, slots, slot)};
-
-	if (!a.remaining)
-		a.wait_ns = sliding_window_end(w, slots, slot) - now_ns;
-	return a;
-}
-
-static struct allowance sliding_log_allowance(const struct rl_rule *rule, struct rl_log *log,
-					      __u64 now_ns, __u32 depth)
-{
-	const struct rl_window *w = &rule->window;
+	struct rl_slots *slots = (struct rl_slots *)state;
+	struct rl_log *log = (struct rl_log *)state;
+	__u64 slot = sliding_window_slot(w, now_ns), end = now_ns;
 	struct allowance a = {.remaining = w->amount};
 
-	for (__u64 i = 1; i <= w->amount; i++)
-		if (sliding_log_recent(w, *sliding_log_place(log, log->head - i, depth), now_ns))
-			a.remaining--;
-	if (!a.remaining)
-		a.wait_ns = sliding_log_end(w, log, depth) - now_ns;
+	switch (rule->limit.algorithm) {
+	case RL_FIXED_WINDOW:
+		a.remaining -= fixed_window_sum(w, state, now_ns);
+		end = a.remaining ? end : fixed_window_end(w, state);
+		break;
+	case RL_SLIDING_WINDOW:
+		a.remaining -= sliding_window_sum(w, slots, slot);
+		end = a.remaining ? end : sliding_window_end(w, slots, slot);
+		break;
+	default:
+		for (__u64 i = 1; i <= w->amount; i++)
+			if (sliding_log_recent(w, *sliding_log_place(log, log->head - i, depth),
+					       now_ns))
+				a.remaining--;
+		end = a.remaining ? end : sliding_log_end(w, log, depth);
+	}
+	a.wait_ns = end - now_ns;
 	return a;
 }
 
@@ -107,11 +99,9 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 {
 	switch (rule->limit.algorithm) {
 	case RL_FIXED_WINDOW:
-		return fixed_window_allowance(rule, state, now_ns);
 	case RL_SLIDING_WINDOW:
-		return sliding_window_allowance(rule, (struct rl_slots *)state, now_ns);
 	case RL_SLIDING_LOG:
-		return sliding_log_allowance(rule, (struct rl_log *)state, now_ns, log_depth);
+		return window_allowance(rule, state, now_ns, log_depth);
 	case RL_WARM_UP:
 		return warm_up_allowance(rule, state, now_ns);
 	default:

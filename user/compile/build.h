@@ -12,8 +12,7 @@ struct build {
 	const struct compile_context *ctx;
 	struct compiled *out;
 	const struct policy *current; /* in force */
-	const struct policy *sets;    /* the policy whose sets have their numbers */
-	const struct policy *next;    /* the policy whose alarms rules name */
+	const struct policy *next; /* whose sets have their numbers, and whose alarms rules name */
 	struct policy_errors *errors;
 	int error;           /* of the first of them; 0: none */
 	uint32_t base;       /* index of out->rules[0] in the rules array */
@@ -141,9 +140,6 @@ uint64_t parts_uses(const struct rl_limit *limit);
 /* The numbers of a limit beside those of its bucket. */
 void parts_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		   struct rl_parts *out);
-
-/* Refuses those that the instance does not support. */
-void parts_check(struct build *b, const struct rule *rule);
 
 /* Once all rules are emitted: which element of rl_shares each limit has, and which bins. */
 void parts_number(struct build *b);

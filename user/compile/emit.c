@@ -243,7 +243,9 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes)
 /* Refuses rules that this instance does not support. */
 static void check_rule(struct build *b, const struct rule *rule)
 {
-	parts_check(b, rule);
+	if (rule->limit.share[0] && !b->ctx->hot)
+		build_refuse(b, rule, -EOPNOTSUPP,
+			     "share needs the hot table: detach, then attach with --table hot");
 	if (rule->limit.unit == RL_CONNECTIONS && b->ctx->conntrack)
 		build_refuse(
 			b, rule, -EOPNOTSUPP,

@@ -118,19 +118,6 @@ static size_t run_collect(const struct table *table, uint32_t start, uint16_t *o
 	return count;
 }
 
-static void depth_find(struct table *table)
-{
-	for (size_t i = 0; i < table->start_count; i++) {
-		size_t count = run_collect(table, table->starts[i], NULL, 0);
-
-		table->depth += count;
-		if (count > table->deepest) {
-			table->deepest = count;
-			table->busiest = table->starts[i];
-		}
-	}
-}
-
 static void table_clear(struct table *table)
 {
 	free(table->spans);
@@ -148,7 +135,15 @@ static int table_make(struct table *table, const struct rule *const *rules, size
 	for (size_t i = 0; i < count; i++)
 		rule_spans(table, rules[i], i);
 	starts_find(table);
-	depth_find(table);
+	for (size_t i = 0; i < table->start_count; i++) {
+		size_t depth = run_collect(table, table->starts[i], NULL, 0);
+
+		table->depth += depth;
+		if (depth > table->deepest) {
+			table->deepest = depth;
+			table->busiest = table->starts[i];
+		}
+	}
 	return 0;
 }
 

@@ -325,19 +325,6 @@ static int search(struct meet_search *s, const uint16_t *limits, size_t count, u
 
 /* ---- */
 
-static void meeting_fill(const struct meet_search *s, struct meeting *met)
-{
-	struct pset both = s->all, common;
-
-	met->count = s->chosen_count;
-	for (size_t i = 0; i < met->count; i++) {
-		met->rules[i] = s->rules[s->numbers[s->chosen[i]]];
-		if (pset_meet(&both, &s->regions[s->chosen[i]].set, &common))
-			both = common;
-	}
-	met->packet = pset_packet(&both);
-}
-
 /* Where the name is among those of the limits; RL_ALARMS_MAX: there are too many. */
 static uint32_t alarm_place(struct meet_search *s, const char *name)
 {
@@ -407,13 +394,21 @@ static int search_run(struct meet_search *s, size_t count, bool by_dest)
 int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, struct meeting *met)
 {
 	struct meet_search s = {.rules = rules};
+	struct pset common;
 	int ret;
 
 	if (count <= RL_GROUP_MAX)
 		return 0;
 	ret = search_run(&s, count, by_dest);
-	if (ret == -E2BIG)
-		meeting_fill(&s, met);
+	if (ret == -E2BIG) {
+		met->count = s.chosen_count;
+		for (size_t i = 0; i < met->count; i++) {
+			met->rules[i] = s.rules[s.numbers[s.chosen[i]]];
+			if (pset_meet(&s.all, &s.regions[s.chosen[i]].set, &common))
+				s.all = common;
+		}
+		met->packet = pset_packet(&s.all);
+	}
 	axes_clear(&s.axes);
 	free(s.regions);
 	free(s.numbers);

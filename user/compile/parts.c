@@ -72,17 +72,6 @@ void parts_compile(const struct rl_limit *limit, const struct compile_context *c
 	out->weight[RL_SHARE_STRANGER] = 100 - limit->share[0] - limit->share[1];
 }
 
-void parts_check(struct build *b, const struct rule *rule)
-{
-	const struct rl_limit *limit = &rule->limit;
-
-	if (rule->action != RL_ACTION_LIMIT || !limit_has_parts(limit))
-		return;
-	if (limit->share[0] && !b->ctx->hot)
-		build_refuse(b, rule, -EOPNOTSUPP,
-			     "share needs the hot table: detach, then attach with --table hot");
-}
-
 /* A flood is seen a step after its first, and its senders must not be known by then. */
 static uint32_t ripens_ms(const struct rl_rule *rule)
 {

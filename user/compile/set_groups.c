@@ -46,7 +46,6 @@ int sets_inherit(struct build *b, struct policy *next)
 	const struct rl_set *sets = b->ctx->sets;
 	uint64_t taken = 0;
 
-	b->sets = next;
 	if (policy_sets_missing(next, next, refuse_missing, b))
 		return b->error;
 	if (!next->set_count)
@@ -96,15 +95,15 @@ void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
 	uint32_t kept;
 
 	if (sets.name[SET_SRC]) {
-		out->src = set_number(b->sets, sets.name[SET_SRC]);
+		out->src = set_number(b->next, sets.name[SET_SRC]);
 		groups->src |= 1ull << out->src;
 	}
 	if (sets.name[SET_DST]) {
-		out->dst = set_number(b->sets, sets.name[SET_DST]);
+		out->dst = set_number(b->next, sets.name[SET_DST]);
 		groups->dst |= 1ull << out->dst;
 	}
 	if (sets.name[SET_KEEP]) {
-		kept = set_number(b->sets, sets.name[SET_KEEP]);
+		kept = set_number(b->next, sets.name[SET_KEEP]);
 		limit->keep_for = RL_KEEP_SET + kept;
 		*(b->ctx->text->by_dest ? &groups->dst : &groups->src) |= 1ull << kept;
 	}
@@ -112,7 +111,7 @@ void sets_emit(struct build *b, const struct rule *rule, struct rl_limit *limit,
 
 struct rl_range *set_group(struct build *b, const struct rule *rule)
 {
-	uint32_t number = set_number(b->sets, rule->set);
+	uint32_t number = set_number(b->next, rule->set);
 
 	b->out->groups->prefixes |= 1ull << number;
 	if (__builtin_popcountll(b->out->groups->prefixes) > RL_SET_PREFIX_MAX)
