@@ -206,7 +206,7 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 }
 
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
-static int attach_point_clear(const char *root, const char *path, const struct target *target)
+static int attach_point_clear(const char *path, const struct target *target)
 {
 	const char *device = target->device, *option = target->hook ? " --hook " : "";
 	const char *at = target->hook ? hook_name(target->hook) : "";
@@ -226,28 +226,28 @@ static int attach_point_clear(const char *root, const char *path, const struct t
 						   : report_tc_error(device, ret);
 	if (instance_is_elsewhere(path))
 		return report_elsewhere(device, target->hook);
-	ret = instance_clean(root, path, device);
+	ret = instance_clean(path, device);
 	if (ret)
 		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
 	return ret;
 }
 
 /* Also detaches the program: attaching may have succeeded although the kernel's reply was lost. */
-static void attach_undo(const char *root, const char *path, const struct target *target)
+static void attach_undo(const char *path, const struct target *target)
 {
 	uint32_t policy;
 
 	if (!pins_policy_id(path, &policy))
 		program_detach(target->device, target->hook, policy);
-	instance_clean(root, path, target->device);
+	instance_clean(path, target->device);
 	pins_remove(path);
-	group_way_close(root);
+	group_way_close(path);
 }
 
 /* Call with the lock held and nothing attached at the hook. */
-static int instance_put(const char *root, const struct attach_point *point,
-			const struct target *target, const struct attach_options *options,
-			struct rl_instance *info, struct policy *policy)
+static int instance_put(const struct attach_point *point, const struct target *target,
+			const struct attach_options *options, struct rl_instance *info,
+			struct policy *policy)
 {
 	const char *path = point->path;
 	int ret = instance_make(path, target->device, info, options, policy);
@@ -257,11 +257,11 @@ static int instance_put(const char *root, const struct attach_point *point,
 	if (!ret && info->mode != RL_MODE_TC)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
-		ret = tc_program_attach(root, path, info, target->device);
+		ret = tc_program_attach(path, info, target->device);
 	if (!ret)
 		ret = marks_check(target->device, info, policy);
 	if (ret)
-		attach_undo(root, path, target);
+		attach_undo(path, target);
 	return ret;
 }
 
@@ -290,7 +290,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 			fail("%s: %s%s", path, strerror(-lock), pins_error_hint(lock));
 		return lock;
 	}
-	ret = attach_point_clear(root, path, target);
+	ret = attach_point_clear(path, target);
 	if (ret) {
 		folders_remove(path);
 	} else {
@@ -298,7 +298,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		point.ifindex = info.ifindex;
 		point.lock_fd = &lock;
 		if (!ret)
-			ret = instance_put(root, &point, target, options, &info, policy);
+			ret = instance_put(&point, target, options, &info, policy);
 		else
 			pins_remove(path);
 	}
@@ -331,14 +331,11 @@ int instance_program_detach(const char *path, const char *device, enum rl_hook h
 
 int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 {
-	char root[INSTANCE_PATH_MAX];
-	int ret;
+	int ret = instance_clean(path, device);
 
-	pins_parent(path, 1, root);
-	ret = instance_clean(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);
-	group_way_close(root);
+	group_way_close(path);
 	change_tell(&(struct instance_change){
 		.kind = CHANGE_DETACHED, .path = path, .device = device, .hook = hook});
 	if (ret)

@@ -104,7 +104,7 @@ static struct sent_bpf *program_load(const struct instance *instance,
 /* ---- at the device */
 
 struct companion {
-	char pins[INSTANCE_PATH_MAX + 16], root[INSTANCE_PATH_MAX];
+	char pins[INSTANCE_PATH_MAX + 16];
 	struct tc_place place;
 };
 
@@ -114,7 +114,6 @@ static int companion_init(const struct instance *instance, struct companion *out
 
 	if (ifindex < 0)
 		return ifindex;
-	pins_parent(instance->path, 1, out->root);
 	snprintf(out->pins, sizeof(out->pins), "%s/" COMPANION_FOLDER, instance->path);
 	out->place = (struct tc_place){.device = instance->device,
 				       .pins = out->pins,
@@ -134,8 +133,8 @@ static int program_take(const struct instance *instance, struct rl_instance *inf
 	if (!ret)
 		ret = companion_note(instance, info, RL_COMPANION_COMING);
 	if (!ret)
-		ret = tc_place_take(&companion.place, companion.root, info, instance->fd.instance,
-				    program_fd, &program);
+		ret = tc_place_take(&companion.place, info, instance->fd.instance, program_fd,
+				    &program);
 	return ret ? ret : companion_note(instance, info, program);
 }
 
@@ -208,30 +207,12 @@ int companion_remove(const struct instance *instance)
 	return ret ? ret : companion_clear(instance->path);
 }
 
-static int clsact_give_back(const struct instance *instance, struct rl_instance *info)
-{
-	char root[INSTANCE_PATH_MAX];
-	int lock, ret;
-
-	if (info->mode == RL_MODE_TC)
-		return 0;
-	pins_parent(instance->path, 1, root);
-	lock = pins_lock_all(root, LOCK_WAIT_MS);
-	if (lock < 0)
-		return lock;
-	ret = instance_info_now(instance, info);
-	if (!ret)
-		ret = clsact_undo(root, instance->device, info, instance->fd.instance);
-	pins_unlock(lock);
-	return ret;
-}
-
 int companion_detach(const struct instance *instance, struct rl_instance *info)
 {
 	int ret = companion_remove(instance);
 
-	if (!ret)
-		ret = clsact_give_back(instance, info);
+	if (!ret && info->mode != RL_MODE_TC)
+		ret = clsact_undo(instance, info);
 	if (!ret)
 		ret = companion_note(instance, info, 0);
 	if (ret)

@@ -271,19 +271,20 @@ int clsact_make(const char *device, enum rl_hook hook, struct rl_instance *info,
 
 /* Makes the instance at that hook, which needs it for a program at a tc hook, responsible for
  * removing clsact. -ENOENT if there is none. */
-static int clsact_give(const char *root, const char *device, enum rl_hook hook,
-		       const struct rl_instance *info)
+static int clsact_give(const struct instance *instance, enum rl_hook hook)
 {
-	char path[INSTANCE_PATH_MAX];
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	struct instance other;
-	int ret = pins_path(root, device, hook, path);
+	int ret;
 
+	pins_parent(instance->path, 1, root);
+	ret = pins_path(root, instance->device, hook, path);
 	if (!ret)
-		ret = instance_open_path(path, device, true, &other);
+		ret = instance_open_path(path, instance->device, true, &other);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
 	ret = -ENOENT;
-	if (other.info.ifindex == info->ifindex &&
+	if (other.info.ifindex == instance->info.ifindex &&
 	    (other.info.mode == RL_MODE_TC || other.info.companion)) {
 		other.info.made_clsact = 1;
 		ret = map_put(other.fd.instance, &other.info);
@@ -294,48 +295,56 @@ static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 
 /* If another process adds a filter between the check and the removal, the filter is removed with
  * clsact. */
-static int clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
+static int clsact_take_away(const struct instance *instance)
 {
-	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
+	const int ifindex = (int)instance->info.ifindex;
+	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = ifindex,
 		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
 	bool others = false;
 	int ret = -ENOENT;
 
 	/* Makes another instance of the device responsible. */
 	for (int hook = RL_HOOK_XDP; ret == -ENOENT && hook <= RL_HOOK_EGRESS; hook++)
-		if (hook != (int)info->hook)
-			ret = clsact_give(root, device, hook, info);
+		if (hook != (int)instance->info.hook)
+			ret = clsact_give(instance, hook);
 	if (ret != -ENOENT)
 		return ret;
-	ret = tc_filters_read(info->ifindex, RL_HOOK_INGRESS, filter_note, &others);
+	ret = tc_filters_read(ifindex, RL_HOOK_INGRESS, filter_note, &others);
 	if (!ret && !others)
-		ret = tc_filters_read(info->ifindex, RL_HOOK_EGRESS, filter_note, &others);
+		ret = tc_filters_read(ifindex, RL_HOOK_EGRESS, filter_note, &others);
 	if (!ret && !others)
 		ret = bpf_tc_hook_destroy(&clsact);
 	/* Others use it, or it no longer exists. */
 	return ret == -EINVAL || ret == -ENOENT || ret == -ENODEV ? 0 : ret;
 }
 
-int clsact_undo(const char *root, const char *device, struct rl_instance *info, int info_fd)
+int clsact_undo(const struct instance *instance, struct rl_instance *info)
 {
-	int ret = info->made_clsact ? clsact_take_away(root, device, info) : -ENOENT;
+	int lock = pins_lock_all(instance->path, LOCK_WAIT_MS);
+	int ret = lock < 0 ? lock : instance_info_now(instance, info);
+	bool made = !ret && info->made_clsact;
 
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
-	info->made_clsact = 0;
-	return map_put(info_fd, info);
+	if (made)
+		ret = clsact_take_away(instance);
+	if (made && !ret) {
+		info->made_clsact = 0;
+		ret = map_put(instance->fd.instance, info);
+	}
+	pins_unlock(lock);
+	return ret;
 }
 
-int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
+int qdiscs_restore(const struct instance *instance)
 {
+	const struct rl_instance *info = &instance->info;
 	bool made = info->put_fq || info->made_clsact;
-	int ifindex = made ? device_index(device) : -ENODEV, ret = 0;
+	int ifindex = made ? device_index(instance->device) : -ENODEV, ret = 0;
 
 	if (ifindex != (int)info->ifindex)
 		return ifindex == -ENODEV || ifindex > 0 ? 0 : ifindex;
 	if (info->put_fq)
-		ret = fq_take_away(device, info);
+		ret = fq_take_away(instance->device, info);
 	if (!ret && info->made_clsact)
-		ret = clsact_take_away(root, device, info);
+		ret = clsact_take_away(instance);
 	return ret;
 }

@@ -32,13 +32,14 @@ int fq_put(const char *device, const struct rl_instance *info);
 void fq_missing_note(const struct instance *instance, const struct policy *policy);
 
 /* Creates clsact unless it exists, and records that in *info and the instance map. Hold the lock of
- * `root`, also for the next two. Reports only errors that errno cannot express. */
+ * all instances. Reports only errors that errno cannot express. */
 int clsact_make(const char *device, enum rl_hook hook, struct rl_instance *info, int info_fd);
-/* Removes the clsact that the instance created, unless other programs use it, and records that. */
-int clsact_undo(const char *root, const char *device, struct rl_instance *info, int info_fd);
+/* Removes the clsact that the instance created, unless other programs use it, and records that in
+ * *info, too. Takes that lock. */
+int clsact_undo(const struct instance *instance, struct rl_instance *info);
 /* Removes the qdiscs that the instance created and no other program uses, unless the name now
- * belongs to another device. An error means that a retry may help. */
-int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
+ * belongs to another device. Hold that lock. An error means that a retry may help. */
+int qdiscs_restore(const struct instance *instance);
 
 /* ---- the filters of a tc hook */
 

@@ -179,8 +179,8 @@ static void tcx_order_note(const struct tc_place *place)
 		     place->device, list.count, place->device);
 }
 
-int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
-		  int info_fd, int program_fd, uint32_t *program)
+int tc_place_take(const struct tc_place *place, struct rl_instance *info, int info_fd,
+		  int program_fd, uint32_t *program)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
 		    .attach_point = point_of(place->hook));
@@ -189,7 +189,7 @@ int tc_place_take(const struct tc_place *place, const char *root, struct rl_inst
 
 	if (ret != -EOPNOTSUPP)
 		return ret;
-	lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
+	lock = pins_lock_all(place->pins, LOCK_WAIT_MS); /* both hooks share one clsact */
 	ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
 	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd,
 		    .priority = ret ? 0 : priority_choose(place));
@@ -213,8 +213,7 @@ static struct tc_place place_of(const char *path, const char *device,
 				 .first = info->hook == RL_HOOK_XDP};
 }
 
-int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
-		      const char *device)
+int tc_program_attach(const char *path, struct rl_instance *info, const char *device)
 {
 	const struct tc_place place = place_of(path, device, info);
 	struct rlctl_bpf *skel;
@@ -223,7 +222,7 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 
 	if (ret)
 		return report_program_refused_at(path, device, info, ret);
-	ret = tc_place_take(&place, root, info, bpf_map__fd(skel->maps.instance),
+	ret = tc_place_take(&place, info, bpf_map__fd(skel->maps.instance),
 			    bpf_program__fd(skel->progs.rlctl_tc), &program);
 	if (!ret)
 		ret = owner_record_write(path, info, program);

@@ -17,18 +17,17 @@ struct tc_place {
 	bool first; /* before other instances' filters of clsact */
 };
 
-/* Attaches the program. `root`: of all pins. Sets info->made_clsact, also in the map info_fd, if it
- * created clsact. Reports only errors that errno cannot express (-EEXIST). */
-int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
-		  int info_fd, int program_fd, uint32_t *program);
+/* Attaches the program. Sets info->made_clsact, also in the map info_fd, if it created clsact.
+ * Reports only errors that errno cannot express (-EEXIST). */
+int tc_place_take(const struct tc_place *place, struct rl_instance *info, int info_fd,
+		  int program_fd, uint32_t *program);
 /* Puts the program in the place of those that use the map. -ENOENT: there is none. Silent. */
 int tc_place_exchange(const struct tc_place *place, uint32_t map_id, int program_fd);
 
 int tc_program_replace(const struct instance *instance, uint32_t map_id);
 
 /* Sets info->made_clsact, also in the map, if it created clsact. Reports. */
-int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
-		      const char *device);
+int tc_program_attach(const char *path, struct rl_instance *info, const char *device);
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
 /* Number of our programs: two after an interrupted replacement. */

@@ -82,7 +82,7 @@ static bool is_of_gone_netns(const char *folder)
 }
 
 /* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
-static void instance_gc(const char *folder, const char *path)
+static void instance_gc(const char *path)
 {
 	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
 	uint32_t policy;
@@ -95,7 +95,7 @@ static void instance_gc(const char *folder, const char *path)
 			usleep(UNLOAD_WAIT_US);
 	if (is_unused(path))
 		pins_remove(path);
-	group_way_close(folder);
+	group_way_close(path);
 	pins_unlock(lock);
 }
 
@@ -110,7 +110,7 @@ static void namespace_gc(const char *folder)
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
 		    is_unused(path) && is_of_gone_netns(folder))
-			instance_gc(folder, path);
+			instance_gc(path);
 }
 
 void pins_gc(const char *root)
@@ -128,10 +128,10 @@ void pins_gc(const char *root)
 
 /* Removes the pins last, so that a failed detach can be repeated. Holds the lock of all hooks, so
  * that an instance that takes over clsact will remove it. */
-int instance_clean(const char *root, const char *path, const char *device)
+int instance_clean(const char *path, const char *device)
 {
 	struct instance instance;
-	int lock = pins_lock_all(root, LOCK_WAIT_MS), ret;
+	int lock = pins_lock_all(path, LOCK_WAIT_MS), ret;
 
 	if (lock < 0)
 		return lock;
@@ -140,7 +140,7 @@ int instance_clean(const char *root, const char *path, const char *device)
 		if (instance.info.companion)
 			ret = companion_remove(&instance);
 		if (!ret)
-			ret = qdiscs_restore(root, device, &instance.info);
+			ret = qdiscs_restore(&instance);
 		instance_close(&instance);
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
 		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */
@@ -153,17 +153,16 @@ int instance_clean(const char *root, const char *path, const char *device)
 }
 
 /* Locked, as an attach or a detach may be in progress. */
-static void detached_clear(const char *root, const char *path, const char *device,
-			   enum rl_hook hook)
+static void detached_clear(const char *path, const char *device, enum rl_hook hook)
 {
 	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
 
 	if (lock < 0)
 		return;
 	if (!instance_is_attached(path, device, hook) && !instance_is_elsewhere(path) &&
-	    !instance_clean(root, path, device))
+	    !instance_clean(path, device))
 		pins_remove(path);
-	group_way_close(root);
+	group_way_close(path);
 	pins_unlock(lock);
 }
 
@@ -174,7 +173,7 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
 		if (hook != (int)except && !pins_path(root, device, hook, path) &&
 		    !instance_is_attached(path, device, hook))
-			detached_clear(root, path, device, hook);
+			detached_clear(path, device, hook);
 }
 
 bool gone_devices_clear(const char *root)
@@ -189,7 +188,7 @@ bool gone_devices_clear(const char *root)
 		if (device_index(at.device) != -ENODEV)
 			continue;
 		if (is_unused(at.path))
-			detached_clear(root, at.path, at.device, at.hook);
+			detached_clear(at.path, at.device, at.hook);
 		left |= !access(at.path, F_OK);
 	}
 	return left;

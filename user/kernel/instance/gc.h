@@ -20,7 +20,7 @@ void pins_leftovers(const char *bpffs, pins_visit_fn *visit, void *arg);
 
 /* Restores the qdiscs of an instance whose program is detached, then removes its pins, with their
  * lock held. Silent. */
-int instance_clean(const char *root, const char *path, const char *device);
+int instance_clean(const char *path, const char *device);
 
 /* Removes the pins of detached instances at all hooks of the device but one. Call with no lock
  * held, as an attach or a detach may be in progress. Silent. */

@@ -129,28 +129,24 @@ struct way {
 	char netns[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX], bpffs[INSTANCE_PATH_MAX];
 };
 
-static struct way way_of(const char *root)
+static struct way way_of(const char *path)
 {
 	struct way way = {0};
 
-	pins_parent(root, 0, way.netns);
-	pins_parent(root, 1, way.all);
-	pins_parent(root, 2, way.bpffs);
+	pins_parent(path, 1, way.netns);
+	pins_parent(path, 2, way.all);
+	pins_parent(path, 3, way.bpffs);
 	return way;
 }
 
 /* That the bpffs was private is noted in the mode of the directory rlctl. */
 static int way_open_up(const char *path)
 {
-	char root[INSTANCE_PATH_MAX];
-	struct way way;
-	int ret, lock;
+	struct way way = way_of(path);
+	int ret, lock = pins_lock_all(path, LOCK_WAIT_MS);
 
-	pins_parent(path, 1, root);
-	way = way_of(root);
-	lock = ret = pins_lock_all(root, LOCK_WAIT_MS);
 	if (lock < 0)
-		return ret;
+		return lock;
 	ret = path_open_up(way.netns, LIST_MODE & 0555);
 	if (!ret)
 		ret = path_open_up(way.all, PASS_MODE & 0111);
@@ -177,16 +173,16 @@ static bool is_needed(const char *path, mode_t mode)
 	return false;
 }
 
-void group_way_close(const char *root)
+void group_way_close(const char *path)
 {
-	struct way way = way_of(root);
+	struct way way = way_of(path);
 	bool ours = has_mode(way.all, S_ISVTX);
 	struct stat bpffs;
 	int lock;
 
 	if (!has_mode(way.all, S_IXOTH))
 		return;
-	lock = pins_lock_all(root, LOCK_WORD_MS);
+	lock = pins_lock_all(path, LOCK_WORD_MS);
 	if (lock < 0)
 		return; /* the next one does it */
 	if (!is_needed(way.netns, S_IXGRP))

@@ -15,7 +15,7 @@ int instance_group_set(const struct instance *instance, gid_t group);
 int group_give(const char *path, const char *device, gid_t group);
 /* After the removal of an instance: takes back what its group needed of the directories above,
  * where no other instance needs it. Call without the lock of all. Silent. */
-void group_way_close(const char *root);
+void group_way_close(const char *path);
 /* Gives a new pin or directory the group of its directory. Silent. */
 int group_inherit(const char *path, const char *name);
 /* Pins it by that name in the directory of an instance, for its group as well. Silent. */

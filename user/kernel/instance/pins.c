@@ -321,17 +321,17 @@ int pins_lock(const char *path, bool create)
 
 /* The directory rlctl itself, which lasts; others may search it at most. Earlier versions lock that
  * of the namespace instead: theirs and ours exclude each other by the instance's lock alone. */
-int pins_lock_all(const char *root, unsigned int wait_ms)
+int pins_lock_all(const char *path, unsigned int wait_ms)
 {
-	char path[INSTANCE_PATH_MAX];
+	char all[INSTANCE_PATH_MAX];
 	const char *below;
-	CLOSED int bpffs = bpffs_open(root, &below);
+	CLOSED int bpffs = bpffs_open(path, &below);
 	int fd = bpffs < 0 ? bpffs : root_owner_check(bpffs);
 
 	if (fd)
 		return fd;
-	snprintf(path, sizeof(path), "%.*s", (int)(below + strlen(PINS_FOLDER) - root), root);
-	fd = private_lock(open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY), path, wait_ms);
+	snprintf(all, sizeof(all), "%.*s", (int)(below + strlen(PINS_FOLDER) - path), path);
+	fd = private_lock(open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY), all, wait_ms);
 	if (fd >= 0)
 		message_hold();
 	return fd;

@@ -52,8 +52,8 @@ void pin_remove(const char *path, const char *name);
  * pins_unlock() messages are held. */
 int pins_lock(const char *path, bool create);
 int pins_lock_within(const char *path, bool create, unsigned int wait_ms);
-/* The lock of all instances on this bpffs, for what they share; of any instance's parent. */
-int pins_lock_all(const char *root, unsigned int wait_ms);
+/* The lock of all instances on the bpffs of this path, for what they share. */
+int pins_lock_all(const char *path, unsigned int wait_ms);
 void pins_unlock(int lock); /* nothing if it is negative */
 
 /* Descriptor of a directory, for readdir() or flock(). */

@@ -222,14 +222,6 @@ int shared_others(const struct instance *instance, shared_other_fn each, void *a
 	return ret;
 }
 
-int shared_lock(const struct instance *instance)
-{
-	char root[INSTANCE_PATH_MAX];
-
-	pins_parent(instance->path, 1, root);
-	return pins_lock_all(root, LOCK_WAIT_MS);
-}
-
 static int others_table(const char *path, const char *device, void *arg)
 {
 	return shared_table_open_at(path, device, arg);
@@ -246,7 +238,7 @@ int shared_table_make(const struct instance *instance, const struct shared_table
 		return table_seed(instance, table, there);
 	if (!has_pins(instance) || ret != -ENOENT)
 		return ret;
-	lock = shared_lock(instance);
+	lock = pins_lock_all(instance->path, LOCK_WAIT_MS);
 	if (lock < 0)
 		return lock;
 	fd = shared_others(instance, others_table, (void *)table);

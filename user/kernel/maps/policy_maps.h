@@ -67,6 +67,3 @@ int shared_table_open_at(const char *path, const char *device, const struct shar
  * -ENOENT, and returns that. */
 typedef int (*shared_other_fn)(const char *path, const char *device, void *arg);
 int shared_others(const struct instance *instance, shared_other_fn each, void *arg);
-
-/* The lock of all instances; pins_unlock(). */
-int shared_lock(const struct instance *instance);

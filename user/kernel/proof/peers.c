@@ -281,7 +281,7 @@ int peers_make(const struct instance *instance)
 	if (ret)
 		return ret;
 	if (!is_whole(instance, &filter)) {
-		lock = shared_lock(instance);
+		lock = pins_lock_all(instance->path, LOCK_WAIT_MS);
 		if (lock >= 0)
 			feed(instance, &filter);
 		pins_unlock(lock);
