@@ -23,13 +23,19 @@
 #include "base/units.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
+#include "kernel/maps/hot_table.h"
 #include "kernel/maps/map.h"
+#include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/filters.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/policy/policy_write.h"
+#include "kernel/scope.h"
 #include "kernel/sets/set_load.h"
-#include "kernel/simulation_states.h"
+#include "kernel/state/accounts.h"
+#include "kernel/state/bans.h"
+#include "kernel/state/share_counts.h"
 #include "rlctl.skel.h"
 
 #define MTU           1500u
@@ -51,7 +57,6 @@ struct simulation {
 	int program_fd;
 	struct rl_simulated_batch *batch; /* the element of the program's map */
 	struct rl_amount headless;        /* frames without Ethernet header, which cannot be run */
-	struct simulated last;            /* of the packet that was run last */
 };
 
 static struct rl_instance info_make(const struct policy *policy)
@@ -212,11 +217,95 @@ void simulation_close(struct simulation *s)
 	free(s);
 }
 
+/* ---- the states: a policy starts over where the time of a capture jumps */
+
+static int ban_remove(const void *key, void *instance)
+{
+	return ban_forget(instance, key);
+}
+
+/* With their seats. */
+static int bans_remove(const struct instance *instance)
+{
+	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
+
+	return fd < 0 ? fd == -ENOENT ? 0 : fd : map_keys_remove(fd, ban_remove, (void *)instance);
+}
+
+static int shared_remove(const struct instance *instance, const struct policy *policy)
+{
+	const struct rl_shared_state none = {};
+	struct slot_maps maps = slot_states(instance);
+	int ret = 0;
+
+	policy_for_each (policy, rule) {
+		uint32_t index;
+		int fd;
+
+		if (ret || rule->action != RL_ACTION_LIMIT ||
+		    (rule->limit.key != RL_KEY_RULE && !rule->limit.share[0]))
+			continue;
+		fd = slot_map_at(&maps, rule->counter_id, &index);
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY);
+	}
+	slot_maps_close(&maps);
+	return ret;
+}
+
+static int array_zero(const struct instance *instance, enum policy_map map, size_t size)
+{
+	CLOSED int fd = policy_map_open(instance, map);
+	void *at;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	at = map_whole(fd, size, PROT_READ | PROT_WRITE);
+	if (!at)
+		return -errno;
+	memset(at, 0, size);
+	munmap(at, size);
+	return 0;
+}
+
+/* The hot table, and what is there only beside it. */
+static int hot_remove(const struct instance *instance)
+{
+	const struct rl_instance *info = &instance->info;
+	int ret;
+
+	if (info->table != RL_TABLE_HOT)
+		return 0;
+	ret = array_zero(instance, POLICY_MAP_hot, info->hot_sets * sizeof(struct rl_hot_set));
+	if (!ret)
+		ret = array_zero(instance, POLICY_MAP_refusals,
+				 refusal_sets(info) * sizeof(struct rl_refusal_set));
+	return ret ? ret : share_states_restart(instance);
+}
+
+/* Counters stay. There are no batches with one CPU. */
+static int states_remove(const struct instance *instance, const struct policy *policy)
+{
+	static const enum policy_map maps[] = {POLICY_MAP_sources,    POLICY_MAP_flows,
+					       POLICY_MAP_windows,    POLICY_MAP_logs,
+					       POLICY_MAP_fleet_keys, POLICY_MAP_spilled};
+	int ret = accounts_sweep(instance, true);
+
+	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
+		ret = policy_map_empty(instance, maps[i]);
+	if (!ret)
+		ret = bans_remove(instance);
+	if (!ret)
+		ret = hot_remove(instance);
+	if (!ret)
+		ret = alarms_restart(instance);
+	return ret ? ret : shared_remove(instance, policy);
+}
+
 /* The end of rules with `for` becomes relative to now_ns. The policy in force is read with the old
  * time, so that expired rules keep their counters. */
 int simulation_restart(struct simulation *s, uint64_t now_ns)
 {
-	int ret = simulation_states_remove(&s->instance, s->policy);
+	int ret = states_remove(&s->instance, s->policy);
 	bool any = false;
 
 	if (ret)
@@ -322,14 +411,6 @@ int simulation_run_all(struct simulation *s, const struct captured *packets, siz
 	return 0;
 }
 
-int simulation_run(struct simulation *s, const struct captured *packet, enum rl_reason *out)
-{
-	int ret = simulation_run_all(s, packet, 1, &s->last);
-
-	*out = s->last.reason;
-	return ret;
-}
-
 void simulation_prove(struct simulation *s, bool is_established)
 {
 	s->skel->bss->simulated_proof =
@@ -340,11 +421,6 @@ void simulation_prove(struct simulation *s, bool is_established)
 bool simulation_has_asked(const struct simulation *s)
 {
 	return s->skel->bss->simulated_asked;
-}
-
-bool simulation_is_cut(const struct simulation *s)
-{
-	return s->last.cut;
 }
 
 const struct instance *simulation_instance(const struct simulation *s)
@@ -364,11 +440,6 @@ int simulation_stats_read(const struct simulation *s, struct instance_stats *out
 		out->reasons[RL_REASON_MALFORMED].bytes += s->headless.bytes;
 	}
 	return ret;
-}
-
-uint32_t simulation_counter_id(const struct simulation *s)
-{
-	return s->last.counter_id;
 }
 
 int simulation_counters_read(const struct simulation *s, struct rule_counters *out)

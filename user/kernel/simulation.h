@@ -24,14 +24,12 @@ void simulation_close(struct simulation *simulation); /* NULL is allowed */
 /* Clears all state and puts the policy in force again at now_ns; counters stay. Reports. */
 int simulation_restart(struct simulation *simulation, uint64_t now_ns);
 
-/* Runs one packet and returns its reason. Reports. */
-int simulation_run(struct simulation *simulation, const struct captured *packet,
-		   enum rl_reason *out);
-
 struct simulated {
 	enum rl_reason reason;
-	uint32_t counter_id; /* as simulation_counter_id */
-	bool cut;            /* as simulation_is_cut */
+	/* Of the rule that decided, of the first limit where several apply; RL_WATCH_ANY: none did.
+	 */
+	uint32_t counter_id;
+	bool cut; /* a rule asked for bytes of the payload that were not captured */
 };
 
 /* Runs packets one after the other, in a fraction of the system calls, and returns the result of
@@ -39,17 +37,10 @@ struct simulated {
 int simulation_run_all(struct simulation *simulation, const struct captured *packets, size_t count,
 		       struct simulated *out);
 
-/* The counter_id of the rule that decided the packet that was run last, of the first limit where
- * several apply; RL_WATCH_ANY: none did. */
-uint32_t simulation_counter_id(const struct simulation *simulation);
-
 /* Whether the packet that is run next is established; without it, none is. */
 void simulation_prove(struct simulation *simulation, bool is_established);
 /* Whether the policy has asked that of the packet that was run last. */
 bool simulation_has_asked(const struct simulation *simulation);
-
-/* Did a rule ask it for bytes of the payload that were not captured? */
-bool simulation_is_cut(const struct simulation *s);
 
 /* The counters include rules that have expired. */
 const struct instance *simulation_instance(const struct simulation *simulation);

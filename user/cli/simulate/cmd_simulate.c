@@ -183,9 +183,7 @@ static int batch_run(struct run *run)
 			continue;
 		}
 		rc = simulate_local_run(&run->sides[i].local, simulation, batch->packets, &ran,
-					&out->reason);
-		out->counter_id = simulation_counter_id(simulation);
-		out->cut = simulation_is_cut(simulation);
+					out);
 	}
 	for (size_t n = 0; !rc && ran && n < batch->count; n++)
 		rc = result_note(run, n, results);

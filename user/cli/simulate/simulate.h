@@ -62,10 +62,10 @@ struct simulate_local {
 int simulate_local_open(const struct command *command, struct simulate_local *out);
 void simulate_local_close(struct simulate_local *local);
 
-/* With a stack: runs the packet if it arrives; *ran says so, and only then *reason is set. 0 or <
+/* With a stack: runs the packet if it arrives; *ran says so, and only then *out is set. 0 or <
  * 0; reports. */
 int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
-		       const struct captured *packet, bool *ran, enum rl_reason *reason);
+		       const struct captured *packet, bool *ran, struct simulated *out);
 
 /* Time has jumped: no conversation goes on. */
 void simulate_local_restart(struct simulate_local *local);

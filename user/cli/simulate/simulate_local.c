@@ -52,7 +52,7 @@ void simulate_local_close(struct simulate_local *local)
 /* ---- packets */
 
 int simulate_local_run(struct simulate_local *local, struct simulation *simulation,
-		       const struct captured *captured, bool *ran, enum rl_reason *reason)
+		       const struct captured *captured, bool *ran, struct simulated *out)
 {
 	enum local_way way;
 	struct local_packet packet;
@@ -71,12 +71,12 @@ int simulate_local_run(struct simulate_local *local, struct simulation *simulati
 		return 0;
 	proof = local_stack_proof(local->stack, &packet);
 	simulation_prove(simulation, proof.established);
-	ret = simulation_run(simulation, captured, reason);
+	ret = simulation_run_all(simulation, captured, 1, out);
 	if (ret)
 		return ret;
 	if (simulation_has_asked(simulation))
 		local->asked[proof.certainty]++;
-	ret = local_stack_arrived(local->stack, &packet, reason_rows[*reason].passes);
+	ret = local_stack_arrived(local->stack, &packet, reason_rows[out->reason].passes);
 	return ret ? fail("out of memory") : 0;
 }
 

@@ -115,28 +115,10 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 	return maps->keys < 0 ? -ENOENT : bpf_map_lookup_elem(maps->keys, key, out);
 }
 
-/* Restarts at the first key each time, because a deleted key is no cursor. */
-static int map_empty(const struct instance *instance, enum policy_map map, void *key)
-{
-	CLOSED int fd = policy_map_open(instance, map);
-	int ret = 0;
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	while (!ret && !bpf_map_get_next_key(fd, NULL, key)) {
-		ret = bpf_map_delete_elem(fd, key);
-		ret = ret == -ENOENT ? 0 : ret;
-	}
-	return ret;
-}
-
 int fleet_clear(const struct instance *instance, bool limits)
 {
-	struct rl_state_key key;
-	uint32_t id;
-
-	int ret = map_empty(instance, POLICY_MAP_fleet_grants, &key);
-	int also = limits ? map_empty(instance, POLICY_MAP_fleet_limits, &id) : 0;
+	int ret = policy_map_empty(instance, POLICY_MAP_fleet_grants);
+	int also = limits ? policy_map_empty(instance, POLICY_MAP_fleet_limits) : 0;
 
 	return ret ? ret : also;
 }

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
 #include "kernel/scope.h"
+
+#define KEY_MAX 64 /* bytes; no map of ours has longer keys */
 
 int map_get(int map_fd, void *out)
 {
@@ -59,6 +62,20 @@ int map_memory_add(int map_fd, uint64_t *sum)
 			break;
 	*sum += bytes;
 	return 0;
+}
+
+/* The next key is read first, because from a deleted key the walk would restart. */
+int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void *arg)
+{
+	char key[KEY_MAX], next[KEY_MAX];
+	int end = bpf_map_get_next_key(map_fd, NULL, key), ret = 0;
+
+	for (; !end && !ret; memcpy(key, next, sizeof(key))) {
+		end = bpf_map_get_next_key(map_fd, key, next);
+		ret = remove ? remove(key, arg) : bpf_map_delete_elem(map_fd, key);
+		ret = ret == -ENOENT ? 0 : ret;
+	}
+	return ret ? ret : end == -ENOENT ? 0 : end;
 }
 
 void *map_whole(int map_fd, size_t size, int may)

@@ -17,5 +17,7 @@ int map_id(int map_fd, uint32_t *out);
 int map_value_check(int map_fd, size_t size);
 /* Adds the memory that the kernel accounts for the map, in bytes. */
 int map_memory_add(int map_fd, uint64_t *sum);
+/* Deletes every key, by `remove` unless that is NULL. */
+int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void *arg);
 /* Maps its elements, `size` bytes; `may`: PROT_*. NULL with errno. */
 void *map_whole(int map_fd, size_t size, int may);

@@ -96,6 +96,13 @@ void policy_map_drop(const struct instance *instance, enum policy_map map)
 		pin_remove(instance->path, maps[map].name);
 }
 
+int policy_map_empty(const struct instance *instance, enum policy_map map)
+{
+	CLOSED int fd = policy_map_open(instance, map);
+
+	return fd < 0 ? fd == -ENOENT ? 0 : fd : map_keys_remove(fd, NULL, NULL);
+}
+
 int rules_room(const struct instance *instance, uint32_t *out)
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);

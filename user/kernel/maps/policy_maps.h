@@ -25,6 +25,8 @@ int policy_map_put(const struct instance *instance, enum policy_map map, int fd)
 void policy_maps_close(const struct instance *instance);
 /* Gives a new pin the group that may read the instance. */
 int policy_map_share(const struct instance *instance, enum policy_map map);
+/* Deletes every key, where the map is there. */
+int policy_map_empty(const struct instance *instance, enum policy_map map);
 void policy_map_drop(const struct instance *instance, enum policy_map map);
 
 /* ---- the rules array, which grows with the policy. It is a plain map of the program, so that a
