@@ -124,6 +124,10 @@ static int maps_make(const char *path, const struct rl_instance *info)
 static int info_make(const struct target *target, const struct attach_options *options,
 		     const struct policy_context *text, struct rl_instance *out)
 {
+	static const enum rl_mode modes[] = {[ATTACH_AUTO] = RL_MODE_NATIVE, /* tried first */
+					     [ATTACH_NATIVE] = RL_MODE_NATIVE,
+					     [ATTACH_GENERIC] = RL_MODE_GENERIC,
+					     [ATTACH_TC] = RL_MODE_TC};
 	struct device_facts facts = {0};
 	int ret = device_link_ask(target->device, &facts), possible = cpus_possible();
 
@@ -137,7 +141,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	*out = (struct rl_instance){
 		.abi_version = RL_ABI_VERSION,
 		.hook = target->hook,
-		.mode = attach_mode_program(options->mode),
+		.mode = modes[options->mode],
 		.by_dest = options->by_dest,
 		.mtu = text->mtu,
 		.ifindex = facts.ifindex,

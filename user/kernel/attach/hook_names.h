@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of hooks, modes and tables, as users write them. */
+/* Names of hooks, modes, tables and proofs, as users write them. */
 #pragma once
 
 #include "rlctl_abi.h"
 
-/* "xdp", "ingress", "egress". */
-const char *hook_name(enum rl_hook hook);
+static inline const char *hook_name(enum rl_hook hook)
+{
+	return (const char *const[]){"xdp", "ingress", "egress"}[hook];
+}
 
-/* "native", "generic", "tc". */
-const char *mode_name(enum rl_mode mode);
+static inline const char *mode_name(enum rl_mode mode)
+{
+	return (const char *const[]){"native", "generic", "tc"}[mode];
+}
 
-/* "hot", "lru", "cpu". */
-const char *table_name(enum rl_table table);
+static inline const char *table_name(enum rl_table table)
+{
+	return (const char *const[]){"hot", "lru", "cpu"}[table];
+}
 
-/* "sockets", "conntrack". */
-const char *proof_name(enum rl_proof proof);
+static inline const char *proof_name(enum rl_proof proof)
+{
+	return proof == RL_PROOF_CONNTRACK ? "conntrack" : "sockets";
+}
 
 /* The tc hook of an instance in mode tc. */
 static inline enum rl_hook tc_hook(const struct rl_instance *info)

@@ -69,13 +69,6 @@ int attach_mode_choose(const struct target *target, enum attach_mode *mode)
 	return 0;
 }
 
-enum rl_mode attach_mode_program(enum attach_mode mode)
-{
-	return mode == ATTACH_TC        ? RL_MODE_TC
-	       : mode == ATTACH_GENERIC ? RL_MODE_GENERIC
-					: RL_MODE_NATIVE;
-}
-
 int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy)
 {
 	if (info->mode == RL_MODE_TC)

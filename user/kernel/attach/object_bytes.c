@@ -49,59 +49,40 @@ static const struct packed objects[OBJECT_COUNT] = {
 	[OBJECT_CONNTRACK_ANSWERS] = PACKED(conntrack_answers),
 };
 
-/* The trailer ends with it: RFC 1952. */
-static size_t unpacked_size(const struct packed *packed)
-{
-	uint32_t size_le;
-
-	memcpy(&size_le, packed->bytes + packed->size - sizeof(size_le), sizeof(size_le));
-	return le32toh(size_le);
-}
-
-/* Into a buffer of that size. Fails too where the checksum of the trailer is another. */
-static int unpack(const struct packed *packed, void *out, size_t size)
+/* Into memory of that size, to be freed; NULL with errno. Fails too where the checksum of the
+ * trailer is another. */
+static void *unpack(const struct packed *packed, size_t size)
 {
 	z_stream stream = {.next_in = (unsigned char *)packed->bytes,
 			   .avail_in = packed->size,
-			   .next_out = out,
 			   .avail_out = size};
-	int ret = inflateInit2(&stream, GZIP_WINDOW);
+	void *out = stream.next_out = malloc(size);
+	int ret = out ? inflateInit2(&stream, GZIP_WINDOW) : Z_MEM_ERROR;
 
-	if (ret != Z_OK)
-		return ENOMEM;
-	ret = inflate(&stream, Z_FINISH);
-	inflateEnd(&stream);
-	return ret == Z_STREAM_END && !stream.avail_out ? 0 : ENOEXEC;
-}
-
-/* Unpacks it unless that was done. Kept by this process and those that it forks, for an attach
- * opens its object twice. NULL with errno. */
-static void *unpacked[OBJECT_COUNT];
-
-static const void *unpack_once(enum object_kind kind, size_t size)
-{
-	if (unpacked[kind])
-		return unpacked[kind];
-	unpacked[kind] = malloc(size);
-	if (!unpacked[kind])
-		return NULL;
-	errno = unpack(&objects[kind], unpacked[kind], size);
-	if (errno) {
-		free(unpacked[kind]);
-		unpacked[kind] = NULL;
+	errno = ret == Z_OK ? ENOEXEC : ENOMEM;
+	if (ret == Z_OK) {
+		ret = inflate(&stream, Z_FINISH);
+		inflateEnd(&stream);
 	}
-	return unpacked[kind];
+	if (ret == Z_STREAM_END && !stream.avail_out)
+		return out;
+	free(out);
+	return NULL;
 }
 
+/* What is unpacked is kept by this process and those that it forks, for an attach opens its object
+ * twice. */
 void *object_unpack(enum object_kind kind, size_t *size)
 {
-	size_t bytes = unpacked_size(&objects[kind]);
-	const void *from = unpack_once(kind, bytes);
-	void *out = from ? malloc(bytes) : NULL;
+	static void *unpacked[OBJECT_COUNT];
+	const struct packed *packed = &objects[kind];
+	uint32_t size_le; /* the trailer ends with it: RFC 1952 */
+	void *out;
 
-	if (!out)
-		return NULL;
-	memcpy(out, from, bytes);
-	*size = bytes;
-	return out;
+	memcpy(&size_le, packed->bytes + packed->size - sizeof(size_le), sizeof(size_le));
+	*size = le32toh(size_le);
+	if (!unpacked[kind])
+		unpacked[kind] = unpack(packed, *size);
+	out = unpacked[kind] ? malloc(*size) : NULL;
+	return out ? memcpy(out, unpacked[kind], *size) : NULL;
 }

@@ -42,29 +42,24 @@ uint32_t program_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.id;
 }
 
-static bool folder_pins_find(const char *root, uint32_t program, char out[INSTANCE_PATH_MAX])
-{
-	CLOSED_DIR DIR *dir = opendir(root);
-	uint32_t policy, id;
-	struct pinned at;
-
-	while (dir && pins_next(dir, root, &at)) {
-		if (pins_policy_id(at.path, &policy) || program_id_uses(program, policy, &id) <= 0)
-			continue;
-		memcpy(out, at.path, sizeof(at.path));
-		return true;
-	}
-	return false;
-}
-
 bool program_pins_find(const char *bpffs, uint32_t program, char out[INSTANCE_PATH_MAX])
 {
 	char all[INSTANCE_PATH_MAX + 8], root[INSTANCE_PATH_MAX + 32];
-	bool found = false;
+	uint32_t policy, id;
+	struct pinned at;
 
 	snprintf(all, sizeof(all), "%s/" PINS_FOLDER, bpffs);
 	CLOSED_DIR DIR *dir = opendir(all);
-	while (dir && !found && pins_netns_next(dir, all, root))
-		found = folder_pins_find(root, program, out);
-	return found;
+	while (dir && pins_netns_next(dir, all, root)) {
+		CLOSED_DIR DIR *folder = opendir(root);
+
+		while (folder && pins_next(folder, root, &at)) {
+			if (pins_policy_id(at.path, &policy) ||
+			    program_id_uses(program, policy, &id) <= 0)
+				continue;
+			memcpy(out, at.path, sizeof(at.path));
+			return true;
+		}
+	}
+	return false;
 }

@@ -66,19 +66,6 @@ static int folder_make(const char *pins)
 	return ret ? ret : fd;
 }
 
-static int record_make(const char *pins, const struct trial_record *record)
-{
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t),
-				sizeof(*record), 1, NULL);
-	int ret = fd < 0 ? fd : map_put(fd, record);
-
-	if (!ret)
-		ret = group_pin(pins, TRIAL_FOLDER "/state", fd);
-	if (ret)
-		scope_fd(&fd);
-	return ret ? ret : fd;
-}
-
 /* Creates the directory and the record of `trial`. Reports. */
 static int trial_begin(struct trial *trial, uint64_t duration_ns)
 {
@@ -88,13 +75,18 @@ static int trial_begin(struct trial *trial, uint64_t duration_ns)
 	trial->deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
 	ret = trial->folder_fd = folder_make(trial->path);
 	if (ret >= 0)
-		ret = trial->state_fd = record_make(trial->path, &record);
+		ret = trial->state_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial",
+						       sizeof(uint32_t), sizeof(record), 1, NULL);
 	if (ret >= 0)
+		ret = map_put(trial->state_fd, &record);
+	if (!ret)
+		ret = group_pin(trial->path, TRIAL_FOLDER "/state", trial->state_fd);
+	if (!ret)
 		return 0;
 	fail("%s: starting the trial failed: %s", trial->device, strerror(-ret));
 	trial_clear(trial->path);
-	if (trial->folder_fd >= 0)
-		close(trial->folder_fd);
+	scope_fd(&trial->folder_fd);
+	scope_fd(&trial->state_fd);
 	return ret;
 }
 

@@ -81,36 +81,33 @@ static bool is_of_gone_netns(const char *folder)
 	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(inode);
 }
 
-/* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
-static void instance_gc(const char *path)
-{
-	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
-	uint32_t policy;
-
-	if (lock < 0)
-		return;
-	/* Their programs are unloaded some time after the pins of stale dispatchers. */
-	if (stale_dispatchers(path, true) && !pins_policy_id(path, &policy))
-		for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
-			usleep(UNLOAD_WAIT_US);
-	if (is_unused(path))
-		pins_remove(path);
-	group_way_close(path);
-	pins_unlock(lock);
-}
-
+/* Removes unused instances, but leaves one to another command if an attach holds its lock. */
 static void namespace_gc(const char *folder)
 {
 	char path[INSTANCE_PATH_MAX + 32];
 	CLOSED_DIR DIR *dir = opendir(folder);
 	struct dirent *entry;
+	uint32_t policy;
 
-	while (dir && (entry = readdir(dir)))
+	while (dir && (entry = readdir(dir))) {
+		int lock = -1;
+
 		if (entry->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
 		    is_unused(path) && is_of_gone_netns(folder))
-			instance_gc(path);
+			lock = pins_lock_within(path, false, LOCK_WORD_MS);
+		if (lock < 0)
+			continue;
+		/* Their programs are unloaded some time after the pins of stale dispatchers. */
+		if (stale_dispatchers(path, true) && !pins_policy_id(path, &policy))
+			for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
+				usleep(UNLOAD_WAIT_US);
+		if (is_unused(path))
+			pins_remove(path);
+		group_way_close(path);
+		pins_unlock(lock);
+	}
 }
 
 void pins_gc(const char *root)

@@ -106,31 +106,15 @@ static int pin_read(int folder, const char *name, uint32_t policy, struct dispat
 	return ret < 0 ? ret : 0;
 }
 
-static int pin_drop(int folder, const char *name, uint32_t policy __attribute__((unused)),
-		    struct dispatcher *dispatcher __attribute__((unused)))
+/* A dispatcher's directory, or NULL. */
+static DIR *dispatcher_dir(int all, const char *folder)
 {
-	return unlinkat(folder, name, 0) ? -errno : 0;
-}
+	int fd = openat(all, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-/* Calls `each` for every pin in a dispatcher's directory until it fails. */
-static int pins_each(int all, const char *folder,
-		     int (*each)(int folder, const char *name, uint32_t policy,
-				 struct dispatcher *out),
-		     uint32_t policy, struct dispatcher *out)
-{
-	int fd = openat(all, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret = 0;
-	CLOSED_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!dir) {
-		ret = -errno;
+	if (!dir)
 		scope_fd(&fd);
-		return ret;
-	}
-	while (!ret && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			ret = each(dirfd(dir), entry->d_name, policy, out);
-	return ret;
+	return dir;
 }
 
 /* The dispatcher has the instance's program, and only these pins hold it: no device in any
@@ -138,11 +122,17 @@ static int pins_each(int all, const char *folder,
 static bool is_stale(int all, const char *folder, uint32_t policy)
 {
 	struct dispatcher dispatcher = {0};
+	struct dirent *entry;
 	uint32_t ifindex;
 
-	return sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) == 2 &&
-	       !pins_each(all, folder, pin_read, policy, &dispatcher) && dispatcher.ours &&
-	       !program_is_held(dispatcher.id, dispatcher.links);
+	if (sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) != 2)
+		return false;
+	CLOSED_DIR DIR *dir = dispatcher_dir(all, folder);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    pin_read(dirfd(dir), entry->d_name, policy, &dispatcher))
+			return false;
+	return dispatcher.ours && !program_is_held(dispatcher.id, dispatcher.links);
 }
 
 /* The directory of all dispatchers. */
@@ -184,8 +174,13 @@ static int dispatchers_lock(const char *path)
 
 static void folder_remove(int all, const char *folder)
 {
-	if (!pins_each(all, folder, pin_drop, 0, NULL))
-		unlinkat(all, folder, AT_REMOVEDIR);
+	CLOSED_DIR DIR *dir = dispatcher_dir(all, folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			return;
+	unlinkat(all, folder, AT_REMOVEDIR);
 }
 
 int stale_dispatchers(const char *path, bool clear)
