@@ -27,10 +27,10 @@ static void missing_append(const char *kind, const char *name, void *arg)
 		failure->missing[failure->count++] = (struct kernel_feature){kind, name};
 }
 
-/* `filters` NULL: they are not known. */
-static int report_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
-			  const struct rl_filters *filters, int error)
+int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
+			const struct rl_filters *filters, int error)
 {
+	bool asks = error != -ENOMEM && error != -EPERM && error != -ENOSYS;
 	struct load_failure failure = {
 		.stage = stage,
 		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
@@ -42,10 +42,9 @@ static int report_failure(const char *device, const struct rl_instance *info, en
 
 	uname(&kernel);
 	failure.release = kernel.release;
-	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
+	if (asks)
 		kernel_missing_features(info, missing_append, &failure);
-	if (filters && failure.uses & RL_USE_FILTERS && !failure.count && error != -ENOMEM &&
-	    error != -EPERM && error != -ENOSYS) {
+	if (asks && filters && failure.uses & RL_USE_FILTERS && !failure.count) {
 		failure.filter = filter_blame(info, filters);
 		failure.filter_longest = filters_longest(filters);
 	}
@@ -54,25 +53,14 @@ static int report_failure(const char *device, const struct rl_instance *info, en
 	return error;
 }
 
-int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
-			int error)
-{
-	return report_failure(device, info, stage, NULL, error);
-}
-
-int report_program_refused(const char *device, const struct rl_instance *info,
-			   const struct rl_filters *filters, int error)
-{
-	return report_failure(device, info, LOAD_STAGE_PROGRAM, filters, error);
-}
-
-int report_program_refused_at(const char *path, const char *device, const struct rl_instance *info,
-			      int error)
+int report_program_refused(const char *path, const char *device, const struct rl_instance *info,
+			   int error)
 {
 	struct rl_filters filters;
 	bool known = info->program_uses & RL_USE_FILTERS && !filters_read_at(path, &filters);
 
-	return report_program_refused(device, info, known ? &filters : NULL, error);
+	return report_load_failure(device, info, LOAD_STAGE_PROGRAM, known ? &filters : NULL,
+				   error);
 }
 
 int report_no_device(const char *device)

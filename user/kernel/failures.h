@@ -52,16 +52,13 @@ void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILU
 
 /* ---- messages */
 
-/* The kernel rejected the maps or the program; with the missing feature, if it can be found. */
+/* The kernel rejected the maps or the program; with the missing feature, if it can be found, or the
+ * filter that is refused, if they are known. */
 int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
-			int error);
-
-/* The same for the program of an instance with these filters, or with those that are noted at
- * `path`; names the one that is refused. */
-int report_program_refused(const char *device, const struct rl_instance *info,
-			   const struct rl_filters *filters, int error);
-int report_program_refused_at(const char *path, const char *device, const struct rl_instance *info,
-			      int error);
+			const struct rl_filters *filters, int error);
+/* The same for the program with the filters that are noted at `path`. */
+int report_program_refused(const char *path, const char *device, const struct rl_instance *info,
+			   int error);
 
 /* Attaching failed. */
 int report_xdp_error(const char *device, int error);

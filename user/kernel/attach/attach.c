@@ -107,18 +107,6 @@ static int ticks_read(struct rl_instance *info)
 	return ret;
 }
 
-/* ---- the object is opened twice: to create the maps, then to load the program */
-
-static int maps_make(const char *path, const struct rl_instance *info)
-{
-	int ret = object_maps_make(path, info, 0);
-
-	if (ret)
-		return ret;
-	CLOSED int fd = pin_open_at(path, "instance", true);
-	return fd < 0 ? fd : map_put(fd, info);
-}
-
 /* ---- attach */
 
 static int info_make(const struct target *target, const struct attach_options *options,
@@ -172,10 +160,10 @@ static int info_make(const struct target *target, const struct attach_options *o
 	if (ret)
 		return ret;
 	ret = ticks_read(out);
-	return ret ? report_load_failure(target->device, out, LOAD_STAGE_PROGRAM, ret) : 0;
+	return ret ? report_load_failure(target->device, out, LOAD_STAGE_PROGRAM, NULL, ret) : 0;
 }
 
-/* Everything except the program: maps, pins, --fq, policy. */
+/* Everything except the program, for which the object is opened again: maps, pins, --fq, policy. */
 static int instance_make(const char *path, const char *device, struct rl_instance *info,
 			 const struct attach_options *options, struct policy *policy)
 {
@@ -184,9 +172,14 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 	int ret = owner_record_make(path, info); /* first, because every complete instance has it */
 
 	if (!ret)
-		ret = maps_make(path, info);
+		ret = object_maps_make(path, info, 0);
+	if (!ret) {
+		CLOSED int fd = pin_open_at(path, "instance", true);
+
+		ret = fd < 0 ? fd : map_put(fd, info);
+	}
 	if (ret)
-		return report_load_failure(device, info, LOAD_STAGE_MAPS, ret);
+		return report_load_failure(device, info, LOAD_STAGE_MAPS, NULL, ret);
 	if (options->has_group)
 		ret = group_give(path, device, options->group);
 	if (ret)

@@ -180,7 +180,8 @@ static int program_put(const struct instance *instance, struct rl_instance *info
 	int ret;
 
 	if (!skel)
-		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
+		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, NULL,
+					   -errno);
 	ret = put(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
 	sent_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;

@@ -244,7 +244,8 @@ static int load_check(const struct instance *instance, const struct rl_instance 
 	if (ret)
 		return ret;
 	ret = object_load_check(instance->path, info, filters);
-	return ret ? report_program_refused(instance->device, info, filters, ret) : 0;
+	return ret ? report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, filters, ret)
+		   : 0;
 }
 
 int program_widen_check(const struct instance *instance, const struct compiled *next)

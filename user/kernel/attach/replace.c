@@ -99,7 +99,7 @@ static int layout_check(const struct instance *instance)
 
 	if (!skel)
 		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
-					   -errno);
+					   NULL, -errno);
 #define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
 	INSTANCE_MAPS(PIN_CHECK)
 #undef PIN_CHECK

@@ -62,16 +62,6 @@ struct filter_search {
 	struct device_program *out;
 };
 
-/* Is the program with the id in *out ours? As program_uses. */
-static int search_fits(const struct filter_search *search)
-{
-	uint32_t program = search->out->id;
-
-	if (search->program)
-		return program == search->program;
-	return program_id_uses(program, search->wanted, &search->out->id);
-}
-
 /* Stops at our filter. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
@@ -93,16 +83,19 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	search->out->id = mnl_attr_get_u32(id);
 	if (search->by_name)
 		search->ret = name && !strncmp(mnl_attr_get_str(name), ours, sizeof(ours) - 1);
-	else
-		search->ret = search_fits(search);
+	else if (search->program)
+		search->ret = search->out->id == search->program;
+	else /* is it ours? */
+		search->ret = program_id_uses(search->out->id, search->wanted, &search->out->id);
 	return search->ret ? MNL_CB_STOP : MNL_CB_OK;
 }
 
 static int filter_search(int ifindex, enum rl_hook hook, struct filter_search *search)
 {
-	int ret = tc_filters_read(ifindex, hook, filter_match, search);
+	int ret;
 
-	ret = ret ? ret : search->ret;
+	*search->out = (struct device_program){0};
+	ret = tc_filters_read(ifindex, hook, filter_match, search) ?: search->ret;
 	if (ret > 0)
 		return 0;
 	/* EINVAL: no clsact; ENODEV: the device is gone. */
@@ -113,7 +106,6 @@ static int filter_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct d
 {
 	struct filter_search search = {.wanted = wanted, .out = out};
 
-	*out = (struct device_program){0};
 	return filter_search(ifindex, hook, &search);
 }
 
@@ -138,11 +130,16 @@ uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted
 {
 	int ifindex = device_index(device);
 	struct device_program filter;
+	struct tcx_list list;
+	uint32_t count, id;
 
 	if (ifindex < 0)
 		return 0;
-	return tcx_program_count(ifindex, hook, wanted) +
-	       !filter_find(ifindex, hook, wanted, &filter);
+	count = !filter_find(ifindex, hook, wanted, &filter);
+	if (!tcx_read(ifindex, hook, &list))
+		for (uint32_t i = 0; i < list.count; i++)
+			count += program_id_uses(list.programs[i], wanted, &id) > 0;
+	return count;
 }
 
 /* While a program is being replaced, or if no id was recorded, any filter with the name of ours may
@@ -155,7 +152,6 @@ int tc_recorded_program_find(const char *path, const char *device, enum rl_hook 
 
 	if (ifindex < 0)
 		return ifindex == -ENODEV ? -ENOENT : ifindex;
-	*out = (struct device_program){0};
 	ret = filter_search(ifindex, hook, &search);
 	return ret == -ENOENT ? tcx_recorded_program_find(path, ifindex, hook, program, out) : ret;
 }
@@ -221,7 +217,7 @@ int tc_program_attach(const char *path, struct rl_instance *info, const char *de
 	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
-		return report_program_refused_at(path, device, info, ret);
+		return report_program_refused(path, device, info, ret);
 	ret = tc_place_take(&place, info, bpf_map__fd(skel->maps.instance),
 			    bpf_program__fd(skel->progs.rlctl_tc), &program);
 	if (!ret)
@@ -254,7 +250,7 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 
 	if (ifindex < 0)
 		return ifindex == -ENODEV ? 0 : ifindex;
-	ret = tcx_program_detach(ifindex, hook, wanted);
+	ret = tcx_programs_detach(ifindex, hook, wanted, 0);
 	return ret ? ret : filter_detach(ifindex, hook, wanted);
 }
 
@@ -295,8 +291,8 @@ int tc_program_replace(const struct instance *instance, uint32_t wanted)
 	place.ifindex = (uint32_t)ifindex;
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
-		return report_program_refused_at(instance->path, instance->device, &instance->info,
-						 ret);
+		return report_program_refused(instance->path, instance->device, &instance->info,
+					      ret);
 	ret = tc_place_exchange(&place, wanted, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;

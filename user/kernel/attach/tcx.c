@@ -68,11 +68,6 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out)
 	return 0;
 }
 
-static void program_add(const struct tcx_list *list, uint32_t at, struct device_program *out)
-{
-	*out = (struct device_program){.id = list->programs[at], .link = list->links[at]};
-}
-
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
 {
 	struct tcx_list list;
@@ -82,24 +77,13 @@ int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct dev
 	for (uint32_t i = 0; !ret && i < list.count; i++) {
 		ret = program_id_uses(list.programs[i], wanted, &id);
 		if (ret > 0) {
-			program_add(&list, i, out);
+			*out = (struct device_program){.id = list.programs[i],
+						       .link = list.links[i]};
 			return 0;
 		}
 	}
 	/* Without tcx or the device, no program is attached. */
 	return !ret || ret == -EOPNOTSUPP || ret == -ENODEV ? -ENOENT : ret;
-}
-
-uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t wanted)
-{
-	uint32_t count = 0, id;
-	struct tcx_list list;
-
-	if (tcx_read(ifindex, hook, &list))
-		return 0;
-	for (uint32_t i = 0; i < list.count; i++)
-		count += program_id_uses(list.programs[i], wanted, &id) > 0;
-	return count;
 }
 
 /* ---- links */
@@ -166,17 +150,7 @@ int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int pro
 	return ret;
 }
 
-static int link_detach(uint32_t id)
-{
-	CLOSED int fd = bpf_link_get_fd_by_id(id);
-	int ret = fd < 0 ? fd : bpf_link_detach(fd);
-
-	/* Its device is gone, or it is already detached. */
-	return ret == -ENOENT || ret == -ENOLINK || ret == -ENODEV ? 0 : ret;
-}
-
-/* Detaches all our programs except the one of the link `kept`. */
-static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
+int tcx_programs_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
 {
 	struct tcx_list list;
 	uint32_t id;
@@ -188,15 +162,15 @@ static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32
 		if (list.links[i] == kept)
 			continue;
 		ret = program_id_uses(list.programs[i], wanted, &id);
-		if (ret > 0)
-			ret = link_detach(list.links[i]);
+		if (ret <= 0)
+			continue;
+		CLOSED int fd = bpf_link_get_fd_by_id(list.links[i]);
+		ret = fd < 0 ? fd : bpf_link_detach(fd);
+		/* Its device is gone, or it is already detached. */
+		if (ret == -ENOENT || ret == -ENOLINK || ret == -ENODEV)
+			ret = 0;
 	}
 	return ret < 0 ? ret : 0;
-}
-
-int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
-{
-	return others_detach(ifindex, hook, wanted, 0);
 }
 
 /* ---- the pinned link, for callers that may not query the hook */
@@ -264,20 +238,6 @@ static int next_settle(const char *path)
 	return renameat(folder, NEXT_PIN, folder, LINK_PIN) && errno != ENOENT ? -errno : 0;
 }
 
-/* Attaches the new link beside the old one. Meanwhile a packet is charged twice, but none escapes.
- */
-static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int program_fd,
-			   uint32_t *id)
-{
-	int ret = next_settle(path); /* of an interrupted replacement */
-	struct tcx_link link = {0};
-
-	if (!ret)
-		ret = link_put(path, NEXT_PIN, ifindex, hook, program_fd, &link);
-	*id = link.id;
-	return ret;
-}
-
 /* Position of our first program, or list->count if there is none. */
 static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
 {
@@ -290,36 +250,34 @@ static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
 	return position;
 }
 
-/* Position that our program should have: first, or after the stand-in of xdp. */
-static uint32_t position_wanted(const struct tcx_list *list, uint32_t stand_in)
-{
-	for (uint32_t i = 0; stand_in && i < list->count; i++)
-		if (list->programs[i] == stand_in)
-			return i + 1;
-	return 0;
-}
-
 int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 			uint32_t wanted)
 {
+	uint32_t position, best = 0, stand_in = xdp_stand_in(path, ifindex, hook);
 	struct device_program old = {0};
-	uint32_t position, best, link = 0;
+	struct tcx_link next = {0};
 	struct tcx_list list;
 	int ret = tcx_read(ifindex, hook, &list);
 
 	if (ret)
 		return ret;
 	position = position_find(&list, wanted);
-	best = position_wanted(&list, xdp_stand_in(path, ifindex, hook));
+	/* It should run first, or after the stand-in of xdp. */
+	for (uint32_t i = 0; stand_in && i < list.count; i++)
+		best = list.programs[i] == stand_in ? i + 1 : best;
 	if (position < list.count)
-		program_add(&list, position, &old);
+		old = (struct device_program){.id = list.programs[position],
+					      .link = list.links[position]};
+	/* The new link is attached beside the old one: meanwhile a packet is charged twice, but
+	 * none escapes. */
 	if (position != best || position == list.count)
-		ret = link_put_before(path, ifindex, hook, program_fd, &link);
+		ret = next_settle(path) /* of an interrupted replacement */
+			      ?: link_put(path, NEXT_PIN, ifindex, hook, program_fd, &next);
 	if (old.link && (position == best || ret == -EOPNOTSUPP)) { /* no free position */
 		ret = link_update(&old, program_fd);
-		link = old.link;
+		next.id = old.link;
 	}
 	if (!ret)
 		ret = next_settle(path);
-	return ret ? ret : others_detach(ifindex, hook, wanted, link);
+	return ret ? ret : tcx_programs_detach(ifindex, hook, wanted, next.id);
 }

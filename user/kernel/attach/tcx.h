@@ -24,8 +24,6 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out);
 
 /* As device_program_find. */
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t map_id, struct device_program *out);
-/* Number of programs at the hook that use the map. */
-uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t map_id);
 
 /* As tc_recorded_program_find, from the pinned link. */
 int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
@@ -36,8 +34,8 @@ int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, 
 int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 		       uint32_t *program);
 
-/* Detaches every program that uses the map. */
-int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t map_id);
+/* Detaches every program that uses the map, but for the one of the link `kept`. */
+int tcx_programs_detach(int ifindex, enum rl_hook hook, uint32_t map_id, uint32_t kept);
 
 /* Replaces the instance's program if it runs first, otherwise attaches the new one before all
  * others; then detaches the instance's other programs. Errors as tcx_program_attach. */

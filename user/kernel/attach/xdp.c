@@ -27,30 +27,41 @@
 
 /* ---- finding our program */
 
-/* Finds a program attached without a dispatcher, without libxdp: version 1.3.1 leaks a descriptor
- * for each such query. As program_uses. */
-static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+int xdp_device_program(int ifindex, struct device_program *out)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	int ret = bpf_xdp_query(ifindex, 0, &query);
 
-	if (ret || !query.prog_id)
+	*out = (struct device_program){
+		.id = query.prog_id,
+		.mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC};
+	return ret;
+}
+
+/* Finds a program attached without a dispatcher, without libxdp: version 1.3.1 leaks a descriptor
+ * for each such query. As program_uses. */
+static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+{
+	struct device_program found;
+	int ret = xdp_device_program(ifindex, &found);
+
+	if (ret || !found.id)
 		return ret == -ENODEV ? 0 : ret;
-	out->mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC;
-	return program_id_uses(query.prog_id, wanted, &out->id);
+	out->mode = found.mode;
+	return program_id_uses(found.id, wanted, &out->id);
 }
 
 /* True also if the device cannot be queried. */
 static bool has_dispatcher(int ifindex)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct device_program found;
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret = bpf_xdp_query(ifindex, 0, &query);
+	int ret = xdp_device_program(ifindex, &found);
 
-	if (ret || !query.prog_id)
+	if (ret || !found.id)
 		return ret && ret != -ENODEV;
-	CLOSED int fd = bpf_prog_get_fd_by_id(query.prog_id);
+	CLOSED int fd = bpf_prog_get_fd_by_id(found.id);
 	if (fd < 0)
 		return fd != -ENOENT;
 	return bpf_obj_get_info_by_fd(fd, &info, &size) || !strcmp(info.name, DISPATCHER);
@@ -135,7 +146,7 @@ static int load_check(const char *path, const char *device, const struct rl_inst
 	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
-		return report_program_refused_at(path, device, info, ret);
+		return report_program_refused(path, device, info, ret);
 	rlctl_bpf__destroy(skel);
 	return 0;
 }
@@ -233,11 +244,11 @@ static int report_not_alone(const char *device)
 static int report_taken(const char *path, const char *device, int ifindex, int error)
 {
 	char bpffs[INSTANCE_PATH_MAX], pins[INSTANCE_PATH_MAX];
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct device_program there;
 
 	pins_parent(path, PINS_LEVELS, bpffs);
-	if ((error != -EBUSY && error != -EEXIST) || bpf_xdp_query(ifindex, 0, &query) ||
-	    !program_pins_find(bpffs, query.prog_id, pins))
+	if ((error != -EBUSY && error != -EEXIST) || xdp_device_program(ifindex, &there) ||
+	    !program_pins_find(bpffs, there.id, pins))
 		return report_xdp_error(device, error);
 	fail("%s: the program on it is rlctl's, attached in another network namespace, with pins at "
 	     "%s: move the device back to detach it there, or take it off (`ip link set dev %s xdp "
@@ -285,25 +296,25 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 
 /* ---- detach */
 
-/* Detaches a program without a dispatcher, only if it is still the given one. */
-static int lone_program_detach(int ifindex, const struct device_program *program)
+/* Detaches one of our programs, only that with the id unless it is 0; 1 if there is none. One
+ * without a dispatcher is detached only if it is still the one that was found. */
+static int one_detach(const char *device, uint32_t wanted, uint32_t id)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
-	CLOSED int fd = bpf_prog_get_fd_by_id(program->id);
-
-	if (fd < 0)
-		return fd;
-	opts.old_prog_fd = fd;
-	return bpf_xdp_detach(ifindex, flags_of(program), &opts);
-}
-
-/* Detaches one of our programs, only that with the id unless it is 0; 1 if there is none. */
-static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
-{
+	int ifindex = device_index(device), ret;
+	struct device_program lone = {0};
 	struct xdp_program *program;
 	struct xdp_multiprog *mp;
-	int ret = multiprog_open(ifindex, &mp);
 
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 1 : ifindex;
+	ret = lone_program_find(ifindex, wanted, &lone);
+	if (ret > 0 && (!id || id == lone.id)) {
+		CLOSED int fd = opts.old_prog_fd = bpf_prog_get_fd_by_id(lone.id);
+
+		return fd < 0 ? fd : bpf_xdp_detach(ifindex, flags_of(&lone), &opts);
+	}
+	ret = ret ? ret : multiprog_open(ifindex, &mp);
 	if (ret)
 		return ret == -ENOENT ? 1 : ret;
 	ret = multiprog_find(mp, wanted, &id, &program);
@@ -313,22 +324,6 @@ static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
 		ret = 1;
 	xdp_multiprog__close(mp);
 	return ret;
-}
-
-/* The same, with or without a dispatcher. */
-static int one_detach(const char *device, uint32_t wanted, uint32_t id)
-{
-	int ifindex = device_index(device), ret;
-	struct device_program program = {0};
-
-	if (ifindex < 0)
-		return ifindex == -ENODEV ? 1 : ifindex;
-	ret = lone_program_find(ifindex, wanted, &program);
-	if (!ret)
-		return one_dispatched_detach(ifindex, wanted, id);
-	if (ret < 0)
-		return ret;
-	return id && id != program.id ? 1 : lone_program_detach(ifindex, &program);
 }
 
 /* Detaches all our programs: there are two after an interrupted replacement. */

@@ -10,6 +10,9 @@
 #include "kernel/maps/map.h"
 #include "rlctl_abi.h"
 
+/* The program that the device runs, perhaps a dispatcher; its id is 0 where there is none. Silent.
+ */
+int xdp_device_program(int ifindex, struct device_program *out);
 int xdp_program_find(const char *device, uint32_t map_id, struct device_program *out);
 /* Returns ATTACH_FALLS_BACK (mode.h) if native mode is not possible and `mode` allows tc. Reports.
  */

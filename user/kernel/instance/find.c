@@ -27,40 +27,32 @@
 #include "kernel/scope.h"
 #include "rlctl.skel.h"
 
-static int recorded_xdp_find(const char *device, const struct owner_record *record,
-			     struct device_program *out)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	int ifindex = device_index(device);
-	int ret = ifindex < 0 ? ifindex : bpf_xdp_query(ifindex, 0, &query);
-
-	if (ret)
-		return ret == -ENODEV ? -ENOENT : ret;
-	/* If others have replaced the dispatcher, or the ids were not recorded, any program may be
-	 * ours: an instance is reported missing only if it certainly is. */
-	if (!query.prog_id || (query.prog_id != record->on_device && record->program &&
-			       record->on_device == record->program))
-		return -ENOENT;
-	*out = (struct device_program){
-		.id = record->program ?: query.prog_id,
-		.mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC};
-	return 0;
-}
-
 /* As device_program_find, using only netlink and the owner record; needs no CAP_SYS_ADMIN. */
 static int recorded_program_find(const char *path, const char *device, enum rl_hook hook,
 				 struct device_program *out)
 {
 	struct owner_record record;
-	int ret = owner_record_read(path, &record);
+	struct device_program found;
+	int ret = owner_record_read(path, &record), ifindex;
 
 	if (ret)
 		return ret;
-	if (hook == RL_HOOK_XDP && record.mode != RL_MODE_TC)
-		return recorded_xdp_find(device, &record, out);
-	ret = tc_recorded_program_find(path, device, hook, record.program, out);
-	out->mode = RL_MODE_TC;
-	return ret;
+	if (hook != RL_HOOK_XDP || record.mode == RL_MODE_TC) {
+		ret = tc_recorded_program_find(path, device, hook, record.program, out);
+		out->mode = RL_MODE_TC;
+		return ret;
+	}
+	ifindex = device_index(device);
+	ret = ifindex < 0 ? ifindex : xdp_device_program(ifindex, &found);
+	if (ret)
+		return ret == -ENODEV ? -ENOENT : ret;
+	/* If others have replaced the dispatcher, or the ids were not recorded, any program may be
+	 * ours: an instance is reported missing only if it certainly is. */
+	if (!found.id ||
+	    (found.id != record.on_device && record.program && record.on_device == record.program))
+		return -ENOENT;
+	*out = (struct device_program){.id = record.program ?: found.id, .mode = found.mode};
+	return 0;
 }
 
 int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
@@ -187,43 +179,35 @@ int device_programs_read(int ifindex, struct device_programs *out)
 	return 0;
 }
 
-/* Searches all instances of the device: one at hook xdp may have its program at tc ingress. */
+/* The program of the device's instance, of which one at hook xdp may have it at tc ingress; and the
+ * companions of its instances at other hooks. */
 static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hook,
-			 struct device_tcx *out)
+			 uint32_t companions[RL_HOOK_EGRESS], struct device_tcx *out)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	struct device_program ours;
+	struct device_program found;
 	uint32_t policy;
 
 	if (!bpffs || pins_root_follow(bpffs, false, root))
 		return;
-	for (int at = RL_HOOK_XDP; at <= RL_HOOK_EGRESS && !out->ours; at++) {
-		if (pins_path(root, device, at, path) || pins_policy_id(path, &policy) ||
-		    tc_program_find(device, hook, policy, &ours))
+	for (int at = RL_HOOK_XDP; at <= RL_HOOK_EGRESS; at++) {
+		if (pins_path(root, device, at, path))
 			continue;
-		out->ours = ours.id;
+		if (hook == RL_HOOK_EGRESS && at < RL_HOOK_EGRESS &&
+		    !companion_find(path, device, &found))
+			companions[at] = found.id;
+		if (out->ours || pins_policy_id(path, &policy) ||
+		    tc_program_find(device, hook, policy, &found))
+			continue;
+		out->ours = found.id;
 		out->twice = tc_program_count(device, hook, policy) > 1;
 	}
-}
-
-/* Does it belong to an instance at another hook of the device? */
-static bool is_companion(const char *bpffs, const char *device, uint32_t program)
-{
-	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	struct device_program found;
-
-	if (!bpffs || pins_root_follow(bpffs, false, root))
-		return false;
-	for (int hook = RL_HOOK_XDP; hook < RL_HOOK_EGRESS; hook++)
-		if (!pins_path(root, device, hook, path) && !companion_find(path, device, &found) &&
-		    found.id == program)
-			return true;
-	return false;
 }
 
 int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 		    struct device_tcx *out)
 {
+	uint32_t companions[RL_HOOK_EGRESS] = {0};
 	struct tcx_list list;
 	int ret = tcx_read(device_index(device), hook, &list);
 
@@ -231,12 +215,13 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 	if (ret)
 		return ret;
 	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
+	tc_ours_read(bpffs, device, hook, companions, out);
 	for (uint32_t i = 0; i < list.count; i++) {
 		struct device_xdp_program *at = &out->list[out->count];
 		struct bpf_prog_info info = {0};
 		uint32_t size = sizeof(info);
 
-		if (hook == RL_HOOK_EGRESS && is_companion(bpffs, device, list.programs[i]))
+		if (list.programs[i] == companions[0] || list.programs[i] == companions[1])
 			continue;
 		CLOSED int fd = bpf_prog_get_fd_by_id(list.programs[i]);
 		at->id = list.programs[i];
@@ -244,7 +229,6 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 			snprintf(at->name, sizeof(at->name), "%s", info.name);
 		out->count++;
 	}
-	tc_ours_read(bpffs, device, hook, out);
 	while (out->ours && out->before < out->count && out->list[out->before].id != out->ours)
 		out->before++;
 	return 0;
