@@ -33,40 +33,6 @@ static const char *helper_name(uint32_t id)
 	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
 }
 
-static struct rlctl_bpf *probe_open(const struct rl_instance *wanted)
-{
-	struct rl_instance info = {.hook = wanted->hook,
-				   .mode = wanted->mode,
-				   .table = wanted->table,
-				   .program_uses = wanted->program_uses,
-				   .proof = wanted->proof,
-				   .challenge_rate = wanted->challenge_rate,
-				   .sources = PROBE_SOURCES,
-				   .prefixes = PROBE_PREFIXES,
-				   .log_depth = 2,
-				   .tick_ns = 1,
-				   .mtu = 1500,
-				   .cpus = 1,
-				   .possible_cpus = 1};
-
-	instance_sizes(&info);
-	return object_open(&info);
-}
-
-static uint64_t cpu_bytes(const struct rl_instance *info, const struct bpf_object *object)
-{
-	struct bpf_map *map;
-	uint64_t bytes = 0;
-
-	bpf_object__for_each_map(map, object)
-	{
-		if (bpf_map__autocreate(map))
-			bytes += map_cpu_bytes(info, bpf_map__type(map), bpf_map__value_size(map),
-					       bpf_map__max_entries(map));
-	}
-	return bytes;
-}
-
 int cpus_read(struct cpu_facts *out)
 {
 	struct rl_instance info = {.sources = SOURCES_DEFAULT,
@@ -76,6 +42,7 @@ int cpus_read(struct cpu_facts *out)
 				   .possible_cpus = 1};
 	int online = cpus_online(), possible = cpus_possible();
 	struct rlctl_bpf *skel;
+	struct bpf_map *map;
 
 	if (possible < 0)
 		return possible;
@@ -83,8 +50,14 @@ int cpus_read(struct cpu_facts *out)
 	skel = object_open(&info);
 	if (!skel)
 		return -errno;
-	*out = (struct cpu_facts){
-		.online = online, .possible = possible, .bytes = cpu_bytes(&info, skel->obj)};
+	*out = (struct cpu_facts){.online = online, .possible = possible};
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		if (bpf_map__autocreate(map))
+			out->bytes +=
+				map_cpu_bytes(&info, bpf_map__type(map), bpf_map__value_size(map),
+					      bpf_map__max_entries(map));
+	}
 	rlctl_bpf__destroy(skel);
 	return 0;
 }
@@ -117,12 +90,15 @@ static int maps_probe(const struct bpf_object *object, missing_feature_fn missin
 	return count;
 }
 
-static int helpers_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
+static int program_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
 {
 	const struct bpf_insn *insns = bpf_program__insns(program);
+	enum bpf_prog_type type = bpf_program__type(program);
 	bool asked[HELPERS_MAX] = {false};
-	int count = 0;
+	int count = 1;
 
+	if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
+		missing("program type", libbpf_bpf_prog_type_str(type), arg);
 	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
 		uint32_t id = (uint32_t)insns[i].imm;
 
@@ -133,31 +109,29 @@ static int helpers_probe(const struct bpf_program *program, missing_feature_fn m
 			continue;
 		asked[id] = true;
 		count++;
-		if (libbpf_probe_bpf_helper(bpf_program__type(program), id, NULL) == 0)
+		if (libbpf_probe_bpf_helper(type, id, NULL) == 0)
 			missing("helper", helper_name(id), arg);
 	}
 	return count;
 }
 
-static int program_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
-{
-	enum bpf_prog_type type = bpf_program__type(program);
-
-	if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
-		missing("program type", libbpf_bpf_prog_type_str(type), arg);
-	return 1 + helpers_probe(program, missing, arg);
-}
-
 /* Loads it, and probes what it needs. all: also what programs of other hooks need. */
-static int features_probe(const struct rl_instance *info, bool all, missing_feature_fn missing,
-			  void *arg, struct load_result *out)
+static int features_probe(struct rl_instance info, bool all, missing_feature_fn missing, void *arg,
+			  struct load_result *out)
 {
-	struct rlctl_bpf *skel = probe_open(info);
 	struct bpf_prog_info loaded = {0};
 	uint32_t size = sizeof(loaded);
 	struct bpf_program *program;
+	struct rlctl_bpf *skel;
 	int count;
 
+	info.sources = PROBE_SOURCES;
+	info.prefixes = PROBE_PREFIXES;
+	info.log_depth = 2;
+	info.tick_ns = info.cpus = info.possible_cpus = 1;
+	info.mtu = 1500;
+	instance_sizes(&info);
+	skel = object_open(&info);
 	if (!skel)
 		return -errno;
 	count = maps_probe(skel->obj, missing, arg);
@@ -175,15 +149,12 @@ static int features_probe(const struct rl_instance *info, bool all, missing_feat
 	return count;
 }
 
+/* At hook xdp in mode native, with the hot table. */
 int kernel_features(uint64_t uses, missing_feature_fn missing, void *arg,
 		    struct load_result *result)
 {
-	const struct rl_instance wanted = {.hook = RL_HOOK_XDP,
-					   .mode = RL_MODE_NATIVE,
-					   .table = RL_TABLE_HOT,
-					   .program_uses = uses};
-
-	return features_probe(&wanted, true, missing, arg, result);
+	return features_probe((struct rl_instance){.program_uses = uses}, true, missing, arg,
+			      result);
 }
 
 void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg)
@@ -191,7 +162,13 @@ void kernel_missing_features(const struct rl_instance *info, missing_feature_fn 
 	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
 	struct load_result result;
 
-	features_probe(info, false, missing, arg, &result);
+	features_probe((struct rl_instance){.hook = info->hook,
+					    .mode = info->mode,
+					    .table = info->table,
+					    .program_uses = info->program_uses,
+					    .proof = info->proof,
+					    .challenge_rate = info->challenge_rate},
+		       false, missing, arg, &result);
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 0)
 		missing("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
 	libbpf_set_print(talk);

@@ -56,34 +56,20 @@ static int kept_add(const struct instance *instance, uint32_t id, int fd)
 	return 0;
 }
 
-static void kept_remove(const struct instance *instance, uint32_t id)
-{
-	struct kept_map *kept = id ? kept_find(instance, id) : NULL;
-
-	if (!kept)
-		return;
-	close(kept->fd);
-	kept->id = 0;
-}
-
-static int kept_open(const struct instance *instance, uint32_t id)
-{
-	const struct kept_map *kept = id ? kept_find(instance, id) : NULL;
-	int fd = kept ? fcntl(kept->fd, F_DUPFD_CLOEXEC, 0) : -1;
-
-	return fd < 0 ? -ENOENT : fd;
-}
-
 /* ---- pins */
 
 static int pinned_open(const struct instance *instance, uint32_t id)
 {
+	const struct kept_map *kept;
 	uint32_t pinned;
 	char name[32];
 	int fd, ret;
 
-	if (!has_pins(instance))
-		return kept_open(instance, id);
+	if (!has_pins(instance)) {
+		kept = id ? kept_find(instance, id) : NULL;
+		fd = kept ? fcntl(kept->fd, F_DUPFD_CLOEXEC, 0) : -1;
+		return fd < 0 ? -ENOENT : fd;
+	}
 	pin_name(id, name);
 	fd = pin_open_at(instance->path, name, !instance->read_only);
 	ret = fd < 0 ? fd : map_id(fd, &pinned);
@@ -133,13 +119,16 @@ static int inner_pin(const struct instance *instance, uint32_t id, int fd)
 
 static void inner_unpin(const struct instance *instance, uint32_t id)
 {
+	struct kept_map *kept = id && !has_pins(instance) ? kept_find(instance, id) : NULL;
 	char name[32];
 
 	pin_name(id, name);
-	if (!has_pins(instance))
-		kept_remove(instance, id);
-	else if (id)
+	if (id && has_pins(instance))
 		pin_remove(instance->path, name);
+	if (!kept)
+		return;
+	close(kept->fd);
+	kept->id = 0;
 }
 
 /* Does the other of two slots name the map, too? */
@@ -278,84 +267,56 @@ struct ids {
 	size_t count;
 };
 
-/* In memory that grows at powers of two. */
-static int id_append(struct ids *ids, uint32_t id)
-{
-	uint32_t *more = ids->list;
-
-	if (!(ids->count & (ids->count - 1)))
-		more = reallocarray(more, ids->count ? 2 * ids->count : 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	ids->list = more;
-	ids->list[ids->count++] = id;
-	return 0;
-}
-
 static int slots_read(int outer, uint32_t first, uint32_t count, struct ids *ids)
 {
-	int ret = 0;
+	uint32_t *list = reallocarray(ids->list, ids->count + count + 1, sizeof(*list));
+	int ret = list ? 0 : -ENOMEM;
 
+	if (list)
+		ids->list = list;
 	for (uint32_t slot = first; !ret && slot < first + count; slot++) {
-		uint32_t id;
-
-		ret = slot_read(outer, slot, &id);
-		if (!ret && id)
-			ret = id_append(ids, id);
+		ret = slot_read(outer, slot, &list[ids->count]);
+		ids->count += !ret && list[ids->count];
 	}
 	return ret;
-}
-
-/* The map ids in all slots of maps whose inner maps are pinned. */
-static int all_slots_read(const struct instance *instance, struct ids *ids)
-{
-	const struct instance_maps *fd = &instance->fd;
-	const struct {
-		int outer;
-		uint32_t slots;
-	} outers[] = {
-		{fd->policy, 1},    {fd->tries, 2},        {fd->extras, 2},  {fd->bans, 1},
-		{fd->ban_seats, 1}, {fd->rule_index, 2},   {fd->members, 1}, {fd->set_groups, 2},
-		{fd->alarms, 2},    {fd->alarm_counts, 2}, {fd->guides, 2},
-	};
-	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++)
-		ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
-	for (size_t i = 0; !ret && i < sizeof(chunks) / sizeof(chunks[0]); i++) {
-		uint32_t first, count = chunks_count(instance, chunks[i], &first);
-
-		ret = slots_read(chunks[i], first, count, ids);
-	}
-	return ret;
-}
-
-static void strays_unpin(const struct instance *instance, const struct ids *ids)
-{
-	CLOSED_DIR DIR *dir = NULL;
-	struct dirent *entry;
-	uint32_t id;
-
-	if (pins_dir_open(instance->path, &dir))
-		return;
-	while ((entry = readdir(dir))) {
-		bool stray = sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1;
-
-		for (size_t i = 0; stray && i < ids->count; i++)
-			stray = ids->list[i] != id;
-		if (stray)
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	}
 }
 
 /* If a slot cannot be read, nothing is removed, so that its map keeps its pin. */
 void inner_tidy(const struct instance *instance)
 {
+	const struct instance_maps *fd = &instance->fd;
+	/* All maps whose inner maps are pinned. */
+	const struct {
+		int outer;
+		uint32_t slots; /* 0: chunks */
+	} outers[] = {
+		{fd->policy, 1},        {fd->tries, 2},        {fd->extras, 2},
+		{fd->bans, 1},          {fd->ban_seats, 1},    {fd->rule_index, 2},
+		{fd->members, 1},       {fd->set_groups, 2},   {fd->alarms, 2},
+		{fd->guides, 2},        {fd->alarm_counts, 2}, {fd->counters_chunks, 0},
+		{fd->shared_chunks, 0},
+	};
+	CLOSED_DIR DIR *dir = NULL;
 	struct ids ids = {0};
+	struct dirent *entry;
+	uint32_t id;
+	int ret = has_pins(instance) ? pins_dir_open(instance->path, &dir) : -ENOENT;
 
-	if (has_pins(instance) && !all_slots_read(instance, &ids))
-		strays_unpin(instance, &ids);
+	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++) {
+		uint32_t first = 0, slots = outers[i].slots;
+
+		if (!slots)
+			slots = chunks_count(instance, outers[i].outer, &first);
+		ret = slots_read(outers[i].outer, first, slots, &ids);
+	}
+	while (!ret && (entry = readdir(dir))) {
+		bool stray = sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1;
+
+		for (size_t i = 0; stray && i < ids.count; i++)
+			stray = ids.list[i] != id;
+		if (stray)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
 	free(ids.list);
 }
 

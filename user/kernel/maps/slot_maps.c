@@ -123,25 +123,14 @@ int counters_read(const struct instance *instance, const struct policy *policy,
 
 /* ---- zeroing */
 
-/* elements: of the map that holds the slot. */
-static void slot_zero(const struct rl_instance *info, struct rl_counters_block *elements,
-		      uint32_t slot)
-{
-	uint32_t index = slot < info->slots ? slot : slot & (RL_CHUNK_SLOTS - 1), at = slot % SLOTS;
-	struct rl_counters_block *block = &elements[index / SLOTS * info->possible_cpus];
-
-	for (uint32_t cpu = 0; cpu < info->possible_cpus; cpu++)
-		block[cpu].passed[at] = block[cpu].dropped[at] = block[cpu].shadow[at] =
-			(struct rl_amount){0};
-}
-
 /* All of them are in one map. */
 static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
 {
 	const struct rl_instance *info = &maps->instance->info;
-	uint32_t map_slots = slots[0] < info->slots ? info->slots : RL_CHUNK_SLOTS, index;
+	bool in_array = slots[0] < info->slots;
+	uint32_t map_slots = in_array ? info->slots : RL_CHUNK_SLOTS, index;
 	size_t size = (size_t)map_slots / SLOTS * counters_value_size(info);
-	struct rl_counters_block *elements;
+	struct rl_counters_block *elements, *block;
 	int fd = slot_map_at(maps, slots[0], &index);
 
 	if (fd < 0)
@@ -149,8 +138,14 @@ static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t c
 	elements = map_whole(fd, size, PROT_READ | PROT_WRITE);
 	if (!elements)
 		return -errno;
-	for (size_t i = 0; i < count; i++)
-		slot_zero(info, elements, slots[i]);
+	for (size_t i = 0; i < count; i++) {
+		index = in_array ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
+		block = &elements[index / SLOTS * info->possible_cpus];
+		index %= SLOTS;
+		for (uint32_t cpu = 0; cpu < info->possible_cpus; cpu++)
+			block[cpu].passed[index] = block[cpu].dropped[index] =
+				block[cpu].shadow[index] = (struct rl_amount){0};
+	}
 	munmap(elements, size);
 	return 0;
 }
