@@ -90,176 +90,173 @@ int simulation_run_all(struct simulation *s, const struct captured *packets, siz
 		       struct simulated *out)
 {
 	for (size_t i = 0; i < count; i++) {
-		simulation_run(s, &packets[i], &out[i].reason);
-		bool simulation_has_asked(const struct simulation *s)
-		{
-			return s->reasons[RL_REASON_WITHIN].packets % 2;
-		}
+		packet_run(s, &packets[i], &out[i].reason);
+		out[i].counter_id = s->reasons[RL_REASON_WITHIN].packets % 2 ? RL_WATCH_ANY : 0;
+		out[i].cut = s->reasons[RL_REASON_WITHIN].packets % 3 == 1;
+	}
+	return 0;
+}
 
-		bool simulation_is_cut(const struct simulation *s)
-		{
-			return s->reasons[RL_REASON_WITHIN].packets % 3 == 1;
-		}
+void simulation_prove(struct simulation *s, bool is_established)
+{
+	(void)s, (void)is_established;
+}
 
-		int simulation_restart(struct simulation * s, uint64_t now_ns)
-		{
-			require(s && now_ns < 1ull << 63);
-			return 0;
-		}
+bool simulation_has_asked(const struct simulation *s)
+{
+	return s->reasons[RL_REASON_WITHIN].packets % 2;
+}
 
-		uint32_t simulation_counter_id(const struct simulation *s)
-		{
-			return s->reasons[RL_REASON_WITHIN].packets % 2 ? RL_WATCH_ANY : 0;
-		}
+int simulation_restart(struct simulation *s, uint64_t now_ns)
+{
+	require(s && now_ns < 1ull << 63);
+	return 0;
+}
 
-		int simulation_counters_read(const struct simulation *s, struct rule_counters *out)
-		{
-			memset(out, 0, s->policy.count * sizeof(*out));
-			return 0;
-		}
+int simulation_counters_read(const struct simulation *s, struct rule_counters *out)
+{
+	memset(out, 0, s->policy.count * sizeof(*out));
+	return 0;
+}
 
-		int simulation_shares_read(const struct simulation *s, struct share_counts **out)
-		{
-			(void)s;
-			*out = NULL;
-			return 0;
-		}
+int simulation_shares_read(const struct simulation *s, struct share_counts **out)
+{
+	(void)s;
+	*out = NULL;
+	return 0;
+}
 
-		int simulation_alarms_read(const struct simulation *s, uint64_t now_ns,
-					   struct alarms_now *out)
-		{
-			(void)s, (void)now_ns;
-			memset(out, 0, sizeof(*out));
-			return 0;
-		}
+int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)
+{
+	(void)s, (void)now_ns;
+	memset(out, 0, sizeof(*out));
+	return 0;
+}
 
-		int simulation_alarm_on(struct simulation * s, const char *name)
-		{
-			require(s && name);
-			return 0;
-		}
+int simulation_alarm_on(struct simulation *s, const char *name)
+{
+	require(s && name);
+	return 0;
+}
 
-		const struct instance *simulation_instance(const struct simulation *s)
-		{
-			return &s->instance;
-		}
+const struct instance *simulation_instance(const struct simulation *s)
+{
+	return &s->instance;
+}
 
-		int simulation_stats_read(const struct simulation *s, struct instance_stats *out)
-		{
-			memset(out, 0, sizeof(*out));
-			memcpy(out->reasons, s->reasons, sizeof(out->reasons));
-			out->rules = calloc(s->policy.count + 1, sizeof(*out->rules));
-			require(out->rules);
-			for (size_t i = 0; i < s->policy.count; i++)
-				require(!policy_append(&out->policy, &s->policy.rules[i]));
-			return 0;
-		}
+int simulation_stats_read(const struct simulation *s, struct instance_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	memcpy(out->reasons, s->reasons, sizeof(out->reasons));
+	out->rules = calloc(s->policy.count + 1, sizeof(*out->rules));
+	require(out->rules);
+	for (size_t i = 0; i < s->policy.count; i++)
+		require(!policy_append(&out->policy, &s->policy.rules[i]));
+	return 0;
+}
 
-		/* ---- */
+/* ---- */
 
-		/* A file of these bytes, and a name of it for as long as it lives. */
-		static int file_make(const void *data, size_t size, char name[64])
-		{
-			int fd = memfd_create("fuzz", MFD_CLOEXEC);
+/* A file of these bytes, and a name of it for as long as it lives. */
+static int file_make(const void *data, size_t size, char name[64])
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-			require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-			snprintf(name, 64, "/proc/self/fd/%d", fd);
-			return fd;
-		}
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(name, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
 
-		int LLVMFuzzerInitialize(int *argc, char ***argv)
-		{
-			(void)argc, (void)argv;
-			fuzz_quiet();
-			return 0;
-		}
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	fuzz_quiet();
+	return 0;
+}
 
-		/* Returns the text written to the descriptor, to be freed. */
-		static char *text_read(int fd)
-		{
-			off_t size = lseek(fd, 0, SEEK_END);
-			char *text = malloc(size + 1);
+/* Returns the text written to the descriptor, to be freed. */
+static char *text_read(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text = malloc(size + 1);
 
-			require(text && pread(fd, text, size, 0) == size);
-			text[size] = '\0';
-			return text;
-		}
+	require(text && pread(fd, text, size, 0) == size);
+	text[size] = '\0';
+	return text;
+}
 
-		/* Numbers of packets grow: those that are skipped count. */
-		static void verdicts_check(const char *printed, const char *expected)
-		{
-			unsigned long long number, last = 0;
+/* Numbers of packets grow: those that are skipped count. */
+static void verdicts_check(const char *printed, const char *expected)
+{
+	unsigned long long number, last = 0;
 
-			while (*printed) {
-				size_t line;
-				char *end;
+	while (*printed) {
+		size_t line;
+		char *end;
 
-				number = strtoull(printed, &end, 10);
-				require(end > printed && number > last);
-				last = number;
-				line = strcspn(end, "\n") + 1;
-				require(!strncmp(end, expected, line));
-				printed = end + line;
-				expected += line;
-			}
-			require(!*expected);
-		}
+		number = strtoull(printed, &end, 10);
+		require(end > printed && number > last);
+		last = number;
+		line = strcspn(end, "\n") + 1;
+		require(!strncmp(end, expected, line));
+		printed = end + line;
+		expected += line;
+	}
+	require(!*expected);
+}
 
-		/* Returns true when the simulation ran to the end. Its output is in *printed, to be
-		 * freed. */
-		static bool simulate(char *policy, char *capture, bool wants_verdicts, bool local,
-				     char **printed)
-		{
-			char *words[] = {policy, capture, NULL};
-			struct command command = {.words = words, .word_count = 2};
-			FILE *nowhere = stdout;
-			int fd = memfd_create("stdout", MFD_CLOEXEC), rc;
+/* Returns true when the simulation ran to the end. Its output is in *printed, to be freed. */
+static bool simulate(char *policy, char *capture, bool wants_verdicts, bool local, char **printed)
+{
+	char *words[] = {policy, capture, NULL};
+	struct command command = {.words = words, .word_count = 2};
+	FILE *nowhere = stdout;
+	int fd = memfd_create("stdout", MFD_CLOEXEC), rc;
 
-			if (local)
-				command.locals[command.local_count++] = "0.0.0.0/1";
-			if (local)
-				command.locals[command.local_count++] = "::/1";
-			if (wants_verdicts)
-				command.arguments[OPTION_VERDICTS] = "";
-			stdout = fdopen(fd, "w");
-			require(stdout);
-			rc = cmd_simulate(&command);
-			fflush(stdout);
-			*printed = text_read(fd);
-			fclose(stdout);
-			stdout = nowhere;
-			return !rc;
-		}
+	if (local)
+		command.locals[command.local_count++] = "0.0.0.0/1";
+	if (local)
+		command.locals[command.local_count++] = "::/1";
+	if (wants_verdicts)
+		command.arguments[OPTION_VERDICTS] = "";
+	stdout = fdopen(fd, "w");
+	require(stdout);
+	rc = cmd_simulate(&command);
+	fflush(stdout);
+	*printed = text_read(fd);
+	fclose(stdout);
+	stdout = nowhere;
+	return !rc;
+}
 
-		enum { SUMS, JSON, VERDICTS, KINDS, LOCAL = 128 };
+enum { SUMS, JSON, VERDICTS, KINDS, LOCAL = 128 };
 
-		int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-		{
-			char policy[64], capture[64], *printed, *expected = NULL;
-			int policy_fd, capture_fd, kind;
-			size_t expected_size;
-			bool done;
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char policy[64], capture[64], *printed, *expected = NULL;
+	int policy_fd, capture_fd, kind;
+	size_t expected_size;
+	bool done;
 
-			if (!size)
-				return 0;
-			kind = data[0] % KINDS;
-			policy_fd = file_make(POLICY, strlen(POLICY), policy);
-			capture_fd = file_make(data + 1, size - 1, capture);
-			verdicts = open_memstream(&expected, &expected_size);
-			require(verdicts);
-			output_json = kind == JSON;
-			done = simulate(policy, capture, kind == VERDICTS, data[0] & LOCAL,
-					&printed);
-			fclose(verdicts);
-			if (kind == VERDICTS)
-				verdicts_check(printed, expected);
-			else
-				require(!done || *printed);
-			for (const char *c = printed; *c; c++)
-				require(*c == '\n' || (*c >= ' ' && *c <= '~'));
-			free(printed);
-			free(expected);
-			close(policy_fd);
-			close(capture_fd);
-			return 0;
-		}
+	if (!size)
+		return 0;
+	kind = data[0] % KINDS;
+	policy_fd = file_make(POLICY, strlen(POLICY), policy);
+	capture_fd = file_make(data + 1, size - 1, capture);
+	verdicts = open_memstream(&expected, &expected_size);
+	require(verdicts);
+	output_json = kind == JSON;
+	done = simulate(policy, capture, kind == VERDICTS, data[0] & LOCAL, &printed);
+	fclose(verdicts);
+	if (kind == VERDICTS)
+		verdicts_check(printed, expected);
+	else
+		require(!done || *printed);
+	for (const char *c = printed; *c; c++)
+		require(*c == '\n' || (*c >= ' ' && *c <= '~'));
+	free(printed);
+	free(expected);
+	close(policy_fd);
+	close(capture_fd);
+	return 0;
+}

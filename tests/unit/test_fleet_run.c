@@ -131,7 +131,6 @@ NOT_CALLED_INT(int fleet_maps_open(const struct instance *instance __attribute__
 				   struct fleet_maps *out __attribute__((unused))))
 NOT_CALLED(void fleet_maps_close(struct fleet_maps *maps __attribute__((unused))))
 NOT_CALLED(void fleet_events_poll(struct fleet_maps *maps __attribute__((unused))))
-NOT_CALLED_INT(int instance_pins_check(const struct instance *instance __attribute__((unused))))
 NOT_CALLED_INT(int fleet_limit_read(const struct instance *instance __attribute__((unused)),
 				    uint32_t id __attribute__((unused)),
 				    struct rl_fleet_limit *out __attribute__((unused))))

@@ -132,7 +132,9 @@ static int found_add(struct instance *instance, void *arg)
 	if (!(found->wanted & hook))
 		return 0;
 	options_kept_note(found->command, found->options, instance);
-	return found->options->has_group ? instance_group_set(instance, found->options->group) : 0;
+	return found->options->has_group
+		       ? group_give(instance->path, instance->device, found->options->group)
+		       : 0;
 }
 
 /* The instance keeps its state and its options, and gets the policy if one is given. */

@@ -122,7 +122,7 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 	for (int i = 0; !rc && i < count; i++) {
 		rc = instance_replace(&instances[i], &wanted);
 		if (!rc && asked->has_group)
-			rc = instance_group_set(&instances[i], asked->group);
+			rc = group_give(instances[i].path, instances[i].device, asked->group);
 	}
 	while (count--)
 		instance_close(&instances[count]);

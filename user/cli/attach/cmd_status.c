@@ -152,7 +152,7 @@ static int visit(struct instance *instance, void *arg)
 {
 	struct found_all *all = arg;
 	struct found found = {.instance = *instance};
-	int rc = instance_group(instance, &found.group);
+	int rc = group_read(instance->path, &found.group);
 
 	found.has_group = !rc;
 	if (rc && rc != -ENOENT)

@@ -142,7 +142,7 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 	/* The own session counts on every device, unless its packets are those of a tunnel. */
 	if (verdict_worse(&harm.verdict, &worst->verdict) &&
 	    ((session->own && !session->inside && !*session->tunnel) ||
-	     device_carries(change->ifindex, &session->flow)))
+	     device_carries(change->ifindex, &session->flow, true)))
 		*worst = harm;
 	return 0;
 }

@@ -254,7 +254,7 @@ static int instance_put(const struct attach_point *point, const struct target *t
 	if (!ret && info->mode != RL_MODE_TC)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
-		ret = tc_program_attach(path, info, target->device);
+		ret = tc_program_put(path, info, target->device, 0);
 	if (!ret)
 		ret = marks_check(target->device, info, policy);
 	if (ret)

@@ -103,41 +103,6 @@ static struct sent_bpf *program_load(const struct instance *instance,
 
 /* ---- at the device */
 
-struct companion {
-	char pins[INSTANCE_PATH_MAX + 16];
-	struct tc_place place;
-};
-
-static int companion_init(const struct instance *instance, struct companion *out)
-{
-	int ifindex = device_index(instance->device);
-
-	if (ifindex < 0)
-		return ifindex;
-	snprintf(out->pins, sizeof(out->pins), "%s/" COMPANION_FOLDER, instance->path);
-	out->place = (struct tc_place){.device = instance->device,
-				       .pins = out->pins,
-				       .ifindex = (uint32_t)ifindex,
-				       .hook = RL_HOOK_EGRESS};
-	return mkdir(out->pins, 0700) && errno != EEXIST ? -errno : 0;
-}
-
-static int program_take(const struct instance *instance, struct rl_instance *info, int program_fd)
-{
-	struct companion companion;
-	uint32_t program;
-	int ret = companion_clear(instance->path); /* a link that an earlier one left */
-
-	if (!ret)
-		ret = companion_init(instance, &companion);
-	if (!ret)
-		ret = companion_note(instance, info, RL_COMPANION_COMING);
-	if (!ret)
-		ret = tc_place_take(&companion.place, info, instance->fd.instance, program_fd,
-				    &program);
-	return ret ? ret : companion_note(instance, info, program);
-}
-
 /* Attach makes it before it knows whether programs of others may be looked at. Others who detach it
  * leave the pin of its link, where that of the next one goes. */
 static bool is_there(const struct instance *instance, const struct rl_instance *info)
@@ -153,49 +118,51 @@ static bool is_there(const struct instance *instance, const struct rl_instance *
 	return !ret;
 }
 
-static int program_exchange(const struct instance *instance, struct rl_instance *info,
-			    int program_fd)
+/* Loads it, and puts it to the device, in the place of the one that is there. Reports. */
+static int program_put(const struct instance *instance, struct rl_instance *info, bool replaces)
 {
-	struct device_program now = {0};
-	struct companion companion;
-	uint32_t mark;
-	int ret = companion_init(instance, &companion);
-
-	if (!ret)
-		ret = map_id(instance->fd.instance, &mark);
-	if (!ret)
-		ret = tc_place_exchange(&companion.place, mark, program_fd);
-	if (ret)
-		return ret;
-	ret = companion_find(instance->path, instance->device, &now);
-	return companion_note(instance, info, ret ? RL_COMPANION_COMING : now.id);
-}
-
-/* Loads it, and puts it to the device by this function. Reports. */
-static int program_put(const struct instance *instance, struct rl_instance *info,
-		       int (*put)(const struct instance *instance, struct rl_instance *info,
-				  int program_fd))
-{
+	int ifindex = device_index(instance->device), ret = ifindex < 0 ? ifindex : 0, program;
 	struct sent_bpf *skel = program_load(instance, info);
-	int ret;
+	char pins[INSTANCE_PATH_MAX + 16];
+	const struct tc_place place = {.device = instance->device,
+				       .pins = pins,
+				       .ifindex = (uint32_t)ifindex,
+				       .hook = RL_HOOK_EGRESS};
+	struct device_program now = {0};
+	uint32_t mark = 0;
 
 	if (!skel)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, NULL,
 					   -errno);
-	ret = put(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
+	program = bpf_program__fd(skel->progs.rlctl_sent);
+	snprintf(pins, sizeof(pins), "%s/" COMPANION_FOLDER, instance->path);
+	if (!ret && !replaces)
+		ret = companion_clear(instance->path); /* a link that an earlier one left */
+	if (!ret && mkdir(pins, 0700) && errno != EEXIST)
+		ret = -errno;
+	if (!ret)
+		ret = replaces ? map_id(instance->fd.instance, &mark)
+			       : companion_note(instance, info, RL_COMPANION_COMING);
+	if (!ret)
+		ret = replaces ? tc_place_exchange(&place, mark, program)
+			       : tc_place_take(&place, info, instance->fd.instance, program,
+					       &now.id);
+	if (!ret && replaces && companion_find(instance->path, instance->device, &now))
+		now.id = RL_COMPANION_COMING;
+	if (!ret)
+		ret = companion_note(instance, info, now.id);
 	sent_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;
 }
 
 int companion_attach(const struct instance *instance, struct rl_instance *info)
 {
-	return is_there(instance, info) ? 0 : program_put(instance, info, program_take);
+	return is_there(instance, info) ? 0 : program_put(instance, info, false);
 }
 
 int companion_replace(const struct instance *instance, struct rl_instance *info)
 {
-	return program_put(instance, info,
-			   is_there(instance, info) ? program_exchange : program_take);
+	return program_put(instance, info, is_there(instance, info));
 }
 
 int companion_remove(const struct instance *instance)

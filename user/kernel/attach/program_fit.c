@@ -30,6 +30,7 @@ static uint32_t program_number(const struct instance *instance)
 
 int program_swap(const struct instance *instance, uint32_t *before, uint32_t *after)
 {
+	struct rl_instance info = instance->info;
 	uint32_t policy;
 	int ret = 0;
 
@@ -45,8 +46,9 @@ int program_swap(const struct instance *instance, uint32_t *before, uint32_t *af
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
 		return ret;
 	}
-	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
-						: xdp_program_replace(instance, policy);
+	ret = info.mode == RL_MODE_TC
+		      ? tc_program_put(instance->path, &info, instance->device, policy)
+		      : xdp_program_replace(instance, policy);
 	*after = ret ? *before : program_number(instance);
 	owner_record_write(instance->path, &instance->info, *after);
 	return ret;

@@ -120,20 +120,6 @@ static void root_start(union netlink_request *request, int ifindex, const char *
 	mnl_attr_put_strz(&request->head, TCA_KIND, kind);
 }
 
-static int fq_make(int ifindex)
-{
-	union netlink_request request;
-	struct nlattr *options;
-
-	root_start(&request, ifindex, "fq", FQ_HANDLE);
-	options = mnl_attr_nest_start(&request.head, TCA_OPTIONS);
-	mnl_attr_put_u32(&request.head, TCA_FQ_PLIMIT, FQ_PACKETS);
-	mnl_attr_put_u32(&request.head, TCA_FQ_FLOW_PLIMIT, FQ_PACKETS);
-	mnl_attr_put_u32(&request.head, TCA_FQ_HORIZON, FQ_HORIZON_US);
-	mnl_attr_nest_end(&request.head, options);
-	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
-}
-
 int fq_prepare(const char *device, struct rl_instance *info)
 {
 	struct qdiscs there;
@@ -168,8 +154,19 @@ int fq_prepare(const char *device, struct rl_instance *info)
 
 int fq_put(const char *device, const struct rl_instance *info)
 {
-	int ret = info->put_fq ? fq_make(info->ifindex) : 0;
+	union netlink_request request;
+	struct nlattr *options;
+	int ret;
 
+	if (!info->put_fq)
+		return 0;
+	root_start(&request, (int)info->ifindex, "fq", FQ_HANDLE);
+	options = mnl_attr_nest_start(&request.head, TCA_OPTIONS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_PLIMIT, FQ_PACKETS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_FLOW_PLIMIT, FQ_PACKETS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_HORIZON, FQ_HORIZON_US);
+	mnl_attr_nest_end(&request.head, options);
+	ret = netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 	if (ret)
 		fail("%s: adding the qdisc fq failed: %s", device,
 		     ret == -ENOENT

@@ -199,33 +199,6 @@ int tc_place_take(const struct tc_place *place, struct rl_instance *info, int in
 	return 0;
 }
 
-static struct tc_place place_of(const char *path, const char *device,
-				const struct rl_instance *info)
-{
-	return (struct tc_place){.device = device,
-				 .pins = path,
-				 .ifindex = info->ifindex,
-				 .hook = tc_hook(info),
-				 .first = info->hook == RL_HOOK_XDP};
-}
-
-int tc_program_attach(const char *path, struct rl_instance *info, const char *device)
-{
-	const struct tc_place place = place_of(path, device, info);
-	struct rlctl_bpf *skel;
-	uint32_t program;
-	int ret = object_load_pinned(path, info, &skel);
-
-	if (ret)
-		return report_program_refused(path, device, info, ret);
-	ret = tc_place_take(&place, info, bpf_map__fd(skel->maps.instance),
-			    bpf_program__fd(skel->progs.rlctl_tc), &program);
-	if (!ret)
-		ret = owner_record_write(path, info, program);
-	rlctl_bpf__destroy(skel);
-	return ret && ret != -EEXIST ? report_tc_error(device, ret) : ret;
-}
-
 /* ---- detach */
 
 /* Another process may replace the filter between lookup and detach, but the kernel does not reuse
@@ -280,20 +253,28 @@ int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program
 	return ret;
 }
 
-int tc_program_replace(const struct instance *instance, uint32_t wanted)
+int tc_program_put(const char *path, struct rl_instance *info, const char *device, uint32_t wanted)
 {
-	struct tc_place place = place_of(instance->path, instance->device, &instance->info);
-	int ifindex = device_index(instance->device), ret;
+	int ifindex = wanted ? device_index(device) : (int)info->ifindex, program, ret;
+	const struct tc_place place = {.device = device,
+				       .pins = path,
+				       .ifindex = (uint32_t)ifindex,
+				       .hook = tc_hook(info),
+				       .first = info->hook == RL_HOOK_XDP};
 	struct rlctl_bpf *skel;
+	uint32_t id;
 
 	if (ifindex < 0)
-		return report_tc_error(instance->device, ifindex);
-	place.ifindex = (uint32_t)ifindex;
-	ret = object_load_pinned(instance->path, &instance->info, &skel);
+		return report_tc_error(device, ifindex);
+	ret = object_load_pinned(path, info, &skel);
 	if (ret)
-		return report_program_refused(instance->path, instance->device, &instance->info,
-					      ret);
-	ret = tc_place_exchange(&place, wanted, bpf_program__fd(skel->progs.rlctl_tc));
+		return report_program_refused(path, device, info, ret);
+	program = bpf_program__fd(skel->progs.rlctl_tc);
+	if (wanted)
+		ret = tc_place_exchange(&place, wanted, program);
+	else
+		ret = tc_place_take(&place, info, bpf_map__fd(skel->maps.instance), program, &id)
+			      ?: owner_record_write(path, info, id);
 	rlctl_bpf__destroy(skel);
-	return ret ? report_tc_error(instance->device, ret) : 0;
+	return ret && (wanted || ret != -EEXIST) ? report_tc_error(device, ret) : ret;
 }

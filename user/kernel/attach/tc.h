@@ -24,10 +24,9 @@ int tc_place_take(const struct tc_place *place, struct rl_instance *info, int in
 /* Puts the program in the place of those that use the map. -ENOENT: there is none. Silent. */
 int tc_place_exchange(const struct tc_place *place, uint32_t map_id, int program_fd);
 
-int tc_program_replace(const struct instance *instance, uint32_t map_id);
-
-/* Sets info->made_clsact, also in the map, if it created clsact. Reports. */
-int tc_program_attach(const char *path, struct rl_instance *info, const char *device);
+/* Attaches the instance's program, which may set info->made_clsact; or puts it in the place of
+ * those that use the map, unless that is 0. Reports. */
+int tc_program_put(const char *path, struct rl_instance *info, const char *device, uint32_t map_id);
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
 /* Number of our programs: two after an interrupted replacement. */

@@ -27,28 +27,22 @@ int cpus_possible(void)
 	return cpus ? cpus : -EINVAL;
 }
 
-static int online_read(uint32_t *out)
-{
-	CLOSED int fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
-	char list[4096];
-	ssize_t size = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
-
-	if (size < 0)
-		return -errno;
-	list[size] = '\0';
-	return list_count(list, out) ? -EINVAL : 0;
-}
-
 /* If the number is unknown, counts all possible CPUs: shares are then too small rather than too
  * large. */
 int cpus_online(void)
 {
+	CLOSED int fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
 	int possible = cpus_possible();
-	uint32_t online;
+	char list[4096];
+	ssize_t size = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
+	uint32_t online = 0;
 
-	if (possible < 0 || online_read(&online) || !online || online > (uint32_t)possible)
-		return possible;
-	return (int)online;
+	if (size > 0) {
+		list[size] = '\0';
+		if (list_count(list, &online))
+			online = 0;
+	}
+	return possible < 0 || !online || online > (uint32_t)possible ? possible : (int)online;
 }
 
 uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t value_size,

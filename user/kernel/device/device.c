@@ -146,38 +146,28 @@ static int device_link_read(struct device_facts *facts)
 
 /* ---- XDP features */
 
-struct xdp_answer {
-	bool found;
-	uint64_t features;
-};
-
 static int features_take(const struct nlmsghdr *message, void *arg)
 {
 	const struct nlattr *at = netlink_attribute(message, sizeof(struct genlmsghdr),
 						    NETDEV_DEV_XDP_FEATURES, sizeof(uint64_t));
-	struct xdp_answer *answer = arg;
+	struct device_facts *facts = arg;
 
-	if (at)
-		*answer = (struct xdp_answer){true, mnl_attr_get_u64(at)};
+	facts->xdp_known = at;
+	facts->xdp_features = at ? mnl_attr_get_u64(at) : 0;
 	return MNL_CB_OK;
 }
 
-static int device_xdp_read(int ifindex, uint64_t *features)
+static void xdp_features_read(struct device_facts *facts)
 {
-	struct xdp_answer answer = {0};
 	union netlink_request request;
 	uint16_t family;
-	int ret = netlink_family_find(NETDEV_FAMILY, &family);
 
-	if (ret)
-		return ret;
+	if (netlink_family_find(NETDEV_FAMILY, &family))
+		return;
 	netlink_generic_start(&request, family, NETDEV_DEV_GET, 0);
-	mnl_attr_put_u32(&request.head, NETDEV_DEV_IFINDEX, (uint32_t)ifindex);
-	ret = netlink_ask(NETLINK_GENERIC, &request, features_take, &answer);
-	if (ret || !answer.found)
-		return ret ? ret : -ENOENT;
-	*features = answer.features;
-	return 0;
+	mnl_attr_put_u32(&request.head, NETDEV_DEV_IFINDEX, (uint32_t)facts->ifindex);
+	if (netlink_ask(NETLINK_GENERIC, &request, features_take, facts))
+		facts->xdp_known = false;
 }
 
 /* ---- devices */
@@ -219,7 +209,7 @@ int device_facts_read(const char *name, struct device_facts *out)
 	if (!ethtool(fd, name, &ring))
 		facts.ring = (struct device_ring){ring.rx_pending, ring.rx_max_pending};
 	offloads_read(fd, &facts);
-	facts.xdp_known = !device_xdp_read(facts.ifindex, &facts.xdp_features);
+	xdp_features_read(&facts);
 	*out = facts;
 	return 0;
 }

@@ -194,38 +194,19 @@ void route_back_find(const struct flow *flow, struct route_back *out)
 		*out = (struct route_back){0};
 }
 
-/* False if it cannot be found out. */
-static bool carriers_find(int ifindex, const struct flow *flow, struct carrier_search *search)
+bool device_carries(int ifindex, const struct flow *flow, bool unknown)
 {
+	struct carrier_search search = {.addr = flow->dst};
 	union netlink_request request;
+	struct route_back back;
 
-	*search = (struct carrier_search){.addr = flow->dst};
-	if (!flow->dst_known || device_stack_read(ifindex, &search->stack))
-		return false;
+	if (!flow->dst_known || device_stack_read(ifindex, &search.stack))
+		return unknown;
 	netlink_start(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
-	return !netlink_ask(NETLINK_ROUTE, &request, address_read, search);
-}
-
-bool device_carries(int ifindex, const struct flow *flow)
-{
-	struct carrier_search search;
-	struct route_back back;
-
-	if (!carriers_find(ifindex, flow, &search) || search.has_addr || !search.has_any)
+	if (netlink_ask(NETLINK_ROUTE, &request, address_read, &search))
+		return unknown;
+	if (search.has_addr || (unknown && !search.has_any))
 		return true;
 	route_back_find(flow, &back);
-	return !back.ifindex || device_stack_has(&search.stack, back.ifindex);
-}
-
-bool device_holds(int ifindex, const struct flow *flow)
-{
-	struct carrier_search search;
-	struct route_back back;
-
-	if (!carriers_find(ifindex, flow, &search))
-		return false;
-	if (search.has_addr)
-		return true;
-	route_back_find(flow, &back);
-	return device_stack_has(&search.stack, back.ifindex);
+	return back.ifindex ? device_stack_has(&search.stack, back.ifindex) : unknown;
 }

@@ -40,11 +40,8 @@ const struct tunnel_kind *tunnel_kind_of(const struct nlmsghdr *link);
 
 /* Whether packets of the flow, from another machine to this one, may pass the device: the flow's
  * destination, or the way back to its source, belongs to the device or to one on top of it (bridge,
- * bond, VLAN). True also if that cannot be found out. Silent. */
-bool device_carries(int ifindex, const struct flow *flow);
-
-/* The same as far as it is known: false if it cannot be found out. Silent. */
-bool device_holds(int ifindex, const struct flow *flow);
+ * bond, VLAN); `unknown` if that cannot be found out. Silent. */
+bool device_carries(int ifindex, const struct flow *flow, bool unknown);
 
 /* The way of answers to a flow. */
 struct route_back {

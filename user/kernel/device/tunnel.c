@@ -39,21 +39,6 @@ static bool address_read(const struct nlattr *data, uint8_t type, uint8_t out[16
 	       !(prefix_is_ipv4(out, 128) && IN_MULTICAST(ntohl(*(const uint32_t *)(out + 12))));
 }
 
-static void ends_read(const struct nlattr *data, const struct tunnel_kind *kind,
-		      struct tunnel *tunnel)
-{
-	struct flow *outer = &tunnel->outer;
-	const struct nlattr *port =
-		kind->port ? netlink_attribute_in(data, kind->port, sizeof(uint16_t)) : NULL;
-
-	outer->proto = kind->proto;
-	tunnel->known = address_read(data, kind->remote, outer->src) ||
-			address_read(data, kind->remote6, outer->src);
-	outer->dst_known = address_read(data, kind->local, outer->dst) ||
-			   address_read(data, kind->local6, outer->dst);
-	outer->dport = port ? ntohs(mnl_attr_get_u16(port)) : 0;
-}
-
 static int link_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
@@ -61,6 +46,9 @@ static int link_read(const struct nlmsghdr *message, void *arg)
 	const struct nlattr *name = netlink_attribute(message, sizeof(*link), IFLA_IFNAME, 1);
 	const struct tunnel_kind *kind = tunnel_kind_of(message);
 	const struct nlattr *data = kind ? netlink_attribute_in(info, IFLA_INFO_DATA, 0) : NULL;
+	const struct nlattr *port =
+		data && kind->port ? netlink_attribute_in(data, kind->port, sizeof(uint16_t))
+				   : NULL;
 	struct list *list = arg;
 	struct tunnel *tunnel;
 
@@ -70,8 +58,14 @@ static int link_read(const struct nlmsghdr *message, void *arg)
 	*tunnel = (struct tunnel){.ifindex = link->ifi_index};
 	snprintf(tunnel->device, sizeof(tunnel->device), "%s", mnl_attr_get_str(name));
 	list->kind[list->count++] = kind;
-	if (data)
-		ends_read(data, kind, tunnel);
+	if (!data)
+		return MNL_CB_OK;
+	tunnel->outer.proto = kind->proto;
+	tunnel->outer.dport = port ? ntohs(mnl_attr_get_u16(port)) : 0;
+	tunnel->known = address_read(data, kind->remote, tunnel->outer.src) ||
+			address_read(data, kind->remote6, tunnel->outer.src);
+	tunnel->outer.dst_known = address_read(data, kind->local, tunnel->outer.dst) ||
+				  address_read(data, kind->local6, tunnel->outer.dst);
 	return MNL_CB_OK;
 }
 
@@ -280,33 +274,25 @@ static bool program_ask(const char *device, struct tunnel_search *search)
 	return false;
 }
 
-/* The outer packets of the peer that the address within the tunnel belongs to, by the kernel, or
- * for a device of type tun by the socket of the program that serves it (wireguard-go, boringtun).
- * False if there is no such peer, or it cannot be found out. Raises CAP_NET_ADMIN. */
-static bool wireguard_peer_find(int ifindex, const char *device, const uint8_t inside[16],
-				struct flow *outer)
-{
-	struct flow found = {0};
-	struct tunnel_search search = {
-		.inside = inside, .len = -1, .peer = {.proto = IPPROTO_UDP}, .outer = &found};
-
-	if (!kernel_ask(ifindex, &search) && !program_ask(device, &search))
-		return false;
-	*outer = found;
-	outer->dport = search.port;
-	return search.found;
-}
-
 /* ---- all of them */
 
 static void peer_find(const struct tunnel_kind *kind, const struct flow *flow,
 		      struct tunnel *tunnel)
 {
+	struct flow found = {0};
+	struct tunnel_search search = {
+		.inside = flow->src, .len = -1, .peer = {.proto = IPPROTO_UDP}, .outer = &found};
 	struct route_back back;
 
-	if (!strcmp(kind->name, "wireguard") || !strcmp(kind->name, "tun"))
-		tunnel->known = wireguard_peer_find(tunnel->ifindex, tunnel->device, flow->src,
-						    &tunnel->outer);
+	/* The outer packets of the peer that the address within the tunnel belongs to, by the
+	 * kernel, or for a device of type tun by the socket of the program that serves it
+	 * (wireguard-go, boringtun). */
+	if ((!strcmp(kind->name, "wireguard") || !strcmp(kind->name, "tun")) &&
+	    (kernel_ask(tunnel->ifindex, &search) || program_ask(tunnel->device, &search))) {
+		tunnel->outer = found;
+		tunnel->outer.dport = search.port;
+		tunnel->known = search.found;
+	}
 	if (tunnel->outer.proto == IPPROTO_IPIP) /* whatever carries it */
 		tunnel->outer.proto = prefix_is_ipv4(flow->src, 128) ? IPPROTO_IPIP : IPPROTO_IPV6;
 	if (!tunnel->known || tunnel->outer.dst_known)
@@ -326,7 +312,7 @@ size_t tunnels_find(const struct flow *flow, struct tunnel out[TUNNELS_MAX])
 	if (netlink_ask(NETLINK_ROUTE, &request, link_read, &list))
 		return 0;
 	for (size_t i = 0; i < list.count; i++) {
-		if (!device_holds(out[i].ifindex, flow))
+		if (!device_carries(out[i].ifindex, flow, false))
 			continue;
 		out[count] = out[i];
 		peer_find(list.kind[i], flow, &out[count++]);

@@ -168,19 +168,6 @@ enum bpffs_state bpffs_state_read(const char *bpffs)
 	return mount_lasts(bpffs) ? BPFFS_ABSENT : BPFFS_WOULD_END;
 }
 
-static const char *mount_error_hint(int error)
-{
-	switch (error) {
-	case EPERM:
-		return ": run as root";
-	case ENODEV:
-		return ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use a "
-		       "distribution's kernel";
-	default:
-		return ": run `mount -t bpf bpf DIR`, then use --bpffs DIR";
-	}
-}
-
 /* A mount would hide what is in the folder. */
 static bool folder_is_empty(const char *path)
 {
@@ -195,13 +182,19 @@ static bool folder_is_empty(const char *path)
 
 static int bpffs_mount(const char *bpffs)
 {
+	const char *hint = ": run `mount -t bpf bpf DIR`, then use --bpffs DIR";
 	int error;
 
 	if (!mount("bpf", bpffs, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return 0;
 	error = errno;
+	if (error == EPERM)
+		hint = ": run as root";
+	if (error == ENODEV)
+		hint = ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use a "
+		       "distribution's kernel";
 	fail("%s is not a bpffs, and mounting one there failed: %s%s", bpffs, strerror(error),
-	     mount_error_hint(error));
+	     hint);
 	return -error;
 }
 

@@ -84,16 +84,9 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 /* Another instance may have been attached since this one was opened. */
 int instance_program_find(const struct instance *instance, struct device_program *out)
 {
-	uint32_t policy, pinned;
-	int ret = map_id(instance->fd.policy, &policy);
-
-	if (!ret)
-		ret = pins_policy_id(instance->path, &pinned);
-	if (ret)
-		return ret;
-	if (policy != pinned)
-		return -ENOENT;
-	return pins_program_find(instance->path, instance->device, instance->info.hook, out);
+	return instance_pins_check(instance)
+		       ?: pins_program_find(instance->path, instance->device, instance->info.hook,
+					    out);
 }
 
 bool instance_is_attached(const char *path, const char *device, enum rl_hook hook)

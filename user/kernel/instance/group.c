@@ -22,8 +22,7 @@
 #define LIST_MODE   0755 /* of the namespace's directory: lists the devices */
 #define PASS_MODE   0711
 
-/* -ENOENT if there is none. */
-static int group_read(const char *path, gid_t *out)
+int group_read(const char *path, gid_t *out)
 {
 	CLOSED int fd = pins_folder_open(path);
 	struct stat folder;
@@ -34,11 +33,6 @@ static int group_read(const char *path, gid_t *out)
 		return -errno;
 	*out = folder.st_gid;
 	return folder.st_mode & S_IXGRP ? 0 : -ENOENT;
-}
-
-int instance_group(const struct instance *instance, gid_t *out)
-{
-	return group_read(instance->path, out);
 }
 
 /* Sets the group before the mode, so that no other group can read in between. */
@@ -117,10 +111,10 @@ static int path_open_up(const char *path, mode_t mode)
 {
 	struct stat folder;
 
-	if (has_mode(path, mode))
-		return 0;
 	if (stat(path, &folder))
 		return -errno;
+	if ((folder.st_mode & mode) == mode)
+		return 0;
 	return chmod(path, (folder.st_mode & 07777) | mode) ? -errno : 0;
 }
 
@@ -205,9 +199,4 @@ int group_give(const char *path, const char *device, gid_t group)
 		fail("%s: giving the group its pins failed: %s%s", device, strerror(-ret),
 		     ret == -EPERM ? ": this needs CAP_CHOWN, or membership of the group" : "");
 	return ret;
-}
-
-int instance_group_set(const struct instance *instance, gid_t group)
-{
-	return group_give(instance->path, instance->device, group);
 }

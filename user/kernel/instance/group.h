@@ -6,10 +6,8 @@
 
 #include "kernel/instance/instance.h"
 
-/* The group with read access; -ENOENT if there is none. Silent. */
-int instance_group(const struct instance *instance, gid_t *out);
-/* Changes the group. Reports. */
-int instance_group_set(const struct instance *instance, gid_t group);
+/* The group with read access to the pins at path; -ENOENT if there is none. Silent. */
+int group_read(const char *path, gid_t *out);
 
 /* Gives the group read access to the directory and everything in it. Reports. */
 int group_give(const char *path, const char *device, gid_t group);

@@ -91,6 +91,16 @@ void instance_close(struct instance *instance)
 	instance->lock_fd = -1;
 }
 
+int instance_pins_check(const struct instance *instance)
+{
+	uint32_t id = 0, ours = 0;
+	int ret = pins_policy_id(instance->path, &id);
+
+	if (!ret)
+		ret = map_id(instance->fd.policy, &ours);
+	return ret || id == ours ? ret : -ENOENT;
+}
+
 bool instance_info_read(const char *path, struct rl_instance *out)
 {
 	CLOSED int fd = pin_open_at(path, "instance", false);

@@ -104,24 +104,9 @@ void pins_parent(const char *path, int levels, char out[INSTANCE_PATH_MAX])
 
 /* ---- opening, without following symbolic links */
 
-/* A symbolic link gives -ENOTDIR instead of a directory, -ELOOP instead of a pin. */
-static int open_one(int folder, const char *name, int flags)
-{
-	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
-	struct stat entry;
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = fstat(fd, &entry) ? -errno : S_ISLNK(entry.st_mode) ? -ELOOP : 0;
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret;
-}
-
 /* Opens the path component by component. openat2() could do it at once, but services with
- * RestrictSUIDSGID= may not call it. */
+ * RestrictSUIDSGID= may not call it. A symbolic link gives -ENOTDIR instead of a directory, -ELOOP
+ * instead of a pin. */
 static int open_below(int folder, const char *path, int flags)
 {
 	char rest[INSTANCE_PATH_MAX], *next = NULL;
@@ -130,11 +115,18 @@ static int open_below(int folder, const char *path, int flags)
 	snprintf(rest, sizeof(rest), "%s", path);
 	for (char *name = strtok_r(rest, "/", &next); name && at >= 0;) {
 		char *after = strtok_r(NULL, "/", &next);
-		int fd = open_one(at, name, after ? O_PATH | O_DIRECTORY : flags);
+		int fd = openat(at, name,
+				(after ? O_PATH | O_DIRECTORY : flags) | O_NOFOLLOW | O_CLOEXEC);
+		struct stat entry;
+		int ret = fd < 0 || fstat(fd, &entry) ? -errno
+			  : S_ISLNK(entry.st_mode)    ? -ELOOP
+						      : 0;
 
+		if (ret)
+			scope_fd(&fd);
 		if (at != folder)
 			close(at);
-		at = fd;
+		at = ret ? ret : fd;
 		name = after;
 	}
 	return at;

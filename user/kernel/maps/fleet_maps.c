@@ -23,16 +23,6 @@ uint64_t fleet_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-int instance_pins_check(const struct instance *instance)
-{
-	uint32_t id = 0, ours = 0;
-	int ret = pins_policy_id(instance->path, &id);
-
-	if (!ret)
-		ret = map_id(instance->fd.policy, &ours);
-	return ret || id == ours ? ret : -ENOENT;
-}
-
 int fleet_maps_open(const struct instance *instance,
 		    int (*wanted)(void *arg, void *key, size_t size), void *arg,
 		    struct fleet_maps *out)

@@ -28,9 +28,6 @@ int fleet_maps_open(const struct instance *instance,
 		    struct fleet_maps *out);
 void fleet_maps_close(struct fleet_maps *maps);
 
-/* 0 if the pins still belong to the opened instance, else -ENOENT. */
-int instance_pins_check(const struct instance *instance);
-
 void fleet_events_poll(struct fleet_maps *maps);
 
 int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fleet_limit *out);
