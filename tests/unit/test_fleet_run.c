@@ -77,15 +77,10 @@ int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *
 		      const struct rl_fleet_grant *grant)
 {
 	assert_memory_equal(key, &the_key, sizeof(*key));
-	member_of(maps->instance)->packets.grant = *grant;
-	member_of(maps->instance)->packets.has_grant = true;
+	member_of(maps->instance)->packets.has_grant = grant;
+	if (grant)
+		member_of(maps->instance)->packets.grant = *grant;
 	return 0;
-}
-
-void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key)
-{
-	assert_memory_equal(key, &the_key, sizeof(*key));
-	member_of(maps->instance)->packets.has_grant = false;
 }
 
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
@@ -134,8 +129,6 @@ NOT_CALLED(void fleet_events_poll(struct fleet_maps *maps __attribute__((unused)
 NOT_CALLED_INT(int fleet_limit_read(const struct instance *instance __attribute__((unused)),
 				    uint32_t id __attribute__((unused)),
 				    struct rl_fleet_limit *out __attribute__((unused))))
-NOT_CALLED(void fleet_limit_remove(const struct instance *instance __attribute__((unused)),
-				   uint32_t id __attribute__((unused))))
 NOT_CALLED_INT(int fleet_session_read(const struct instance *instance __attribute__((unused)),
 				      struct rl_fleet_session *out __attribute__((unused))))
 NOT_CALLED_INT(int fleet_session_write(const struct instance *instance __attribute__((unused)),

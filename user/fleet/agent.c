@@ -182,7 +182,7 @@ static void idle_remove(struct agent *a, uint64_t now_ns)
 			continue;
 		}
 		if (entry->granted)
-			fleet_grant_remove(&a->maps, &entry->key);
+			fleet_grant_write(&a->maps, &entry->key, NULL);
 		fleet_table_remove(&a->table, entry);
 	}
 }

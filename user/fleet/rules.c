@@ -122,7 +122,7 @@ int agent_policy_load(struct agent *a)
 	if (!ret) {
 		for (size_t i = 0; i < before_count; i++)
 			if (!limit_find(a, before[i].rule.limit_id)) /* no longer there */
-				fleet_limit_remove(a->instance, before[i].rule.limit_id);
+				fleet_limit_write(a->instance, before[i].rule.limit_id, NULL);
 		table_restart(a);
 	}
 	free(before);

@@ -224,14 +224,6 @@ static int ban_remove(const void *key, void *instance)
 	return ban_forget(instance, key);
 }
 
-/* With their seats. */
-static int bans_remove(const struct instance *instance)
-{
-	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
-
-	return fd < 0 ? fd == -ENOENT ? 0 : fd : map_keys_remove(fd, ban_remove, (void *)instance);
-}
-
 static int shared_remove(const struct instance *instance, const struct policy *policy)
 {
 	const struct rl_shared_state none = {};
@@ -267,35 +259,29 @@ static int array_zero(const struct instance *instance, enum policy_map map, size
 	return 0;
 }
 
-/* The hot table, and what is there only beside it. */
-static int hot_remove(const struct instance *instance)
-{
-	const struct rl_instance *info = &instance->info;
-	int ret;
-
-	if (info->table != RL_TABLE_HOT)
-		return 0;
-	ret = array_zero(instance, POLICY_MAP_hot, info->hot_sets * sizeof(struct rl_hot_set));
-	if (!ret)
-		ret = array_zero(instance, POLICY_MAP_refusals,
-				 refusal_sets(info) * sizeof(struct rl_refusal_set));
-	return ret ? ret : share_states_restart(instance);
-}
-
 /* Counters stay. There are no batches with one CPU. */
 static int states_remove(const struct instance *instance, const struct policy *policy)
 {
 	static const enum policy_map maps[] = {POLICY_MAP_sources,    POLICY_MAP_flows,
 					       POLICY_MAP_windows,    POLICY_MAP_logs,
 					       POLICY_MAP_fleet_keys, POLICY_MAP_spilled};
+	const struct rl_instance *info = &instance->info;
+	CLOSED int bans = inner_open(instance, instance->fd.bans, 0);
 	int ret = accounts_sweep(instance, true);
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
 		ret = policy_map_empty(instance, maps[i]);
-	if (!ret)
-		ret = bans_remove(instance);
-	if (!ret)
-		ret = hot_remove(instance);
+	if (!ret && bans != -ENOENT) /* with their seats */
+		ret = bans < 0 ? bans : map_keys_remove(bans, ban_remove, (void *)instance);
+	if (!ret && info->table == RL_TABLE_HOT) {
+		ret = array_zero(instance, POLICY_MAP_hot,
+				 info->hot_sets * sizeof(struct rl_hot_set));
+		if (!ret)
+			ret = array_zero(instance, POLICY_MAP_refusals,
+					 refusal_sets(info) * sizeof(struct rl_refusal_set));
+		if (!ret)
+			ret = share_states_restart(instance);
+	}
 	if (!ret)
 		ret = alarms_restart(instance);
 	return ret ? ret : shared_remove(instance, policy);

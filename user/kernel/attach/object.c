@@ -368,7 +368,8 @@ int object_maps_make(const char *path, const struct rl_instance *info, uint64_t 
 }
 
 static int open_pinned(const char *path, const struct rl_instance *info,
-		       const struct rl_filters *filters, bool stay, struct rlctl_bpf **out)
+		       const struct rl_filters *filters, bool stay, bool load,
+		       struct rlctl_bpf **out)
 {
 	int ret;
 
@@ -376,41 +377,30 @@ static int open_pinned(const char *path, const struct rl_instance *info,
 	if (!*out)
 		return -(errno ?: ENOMEM);
 	ret = pin_paths_set(*out, path, info, info->program_uses, stay);
+	if (!ret && load)
+		ret = rlctl_bpf__load(*out);
 	if (ret)
 		rlctl_bpf__destroy(*out);
 	return ret;
 }
 
-int object_open_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+int object_open_pinned(const char *path, const struct rl_instance *info, bool load,
+		       struct rlctl_bpf **out)
 {
 	struct rl_filters filters = {0};
 	int ret = info->program_uses & RL_USE_FILTERS ? filters_read_at(path, &filters) : 0;
 
-	return ret ? ret : open_pinned(path, info, &filters, true, out);
-}
-
-int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
-{
-	int ret = object_open_pinned(path, info, out);
-
-	if (ret)
-		return ret;
-	ret = rlctl_bpf__load(*out);
-	if (ret)
-		rlctl_bpf__destroy(*out);
-	return ret;
+	return ret ? ret : open_pinned(path, info, &filters, true, load, out);
 }
 
 int object_load_check(const char *path, const struct rl_instance *info,
 		      const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel;
-	int ret = open_pinned(path, info, filters, false, &skel);
+	int ret = open_pinned(path, info, filters, false, true, &skel);
 
-	if (ret)
-		return ret;
-	ret = rlctl_bpf__load(skel);
-	rlctl_bpf__destroy(skel);
+	if (!ret)
+		rlctl_bpf__destroy(skel);
 	return ret;
 }
 

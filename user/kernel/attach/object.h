@@ -31,10 +31,10 @@ int object_maps_make(const char *path, const struct rl_instance *info, uint64_t 
  * of the policy, and the object the others. */
 int object_maps_take(struct rlctl_bpf *skel, struct instance *out);
 
-/* Opens or loads the program for the instance's hook with the maps pinned at path, and the filters
- * that are noted there. */
-int object_open_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
-int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
+/* Opens, and with `load` loads, the program for the instance's hook with the maps pinned at path,
+ * and the filters that are noted there. */
+int object_open_pinned(const char *path, const struct rl_instance *info, bool load,
+		       struct rlctl_bpf **out);
 /* Would it load with these filters? */
 int object_load_check(const char *path, const struct rl_instance *info,
 		      const struct rl_filters *filters);

@@ -50,46 +50,38 @@ static int report_layout(const char *device, enum rl_hook hook)
 	return -EPROTO;
 }
 
-static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *there)
+/* Is the map that is there as this build has it? Inner maps may have other flags, and these and
+ * those of the policy another number of elements. */
+static bool map_agrees(const struct bpf_map *wanted, int fd, bool is_inner, bool is_sized)
 {
-	return bpf_map__type(wanted) == there->type &&
-	       bpf_map__key_size(wanted) == there->key_size &&
-	       bpf_map__value_size(wanted) == there->value_size;
-}
-
-/* Compares the inner maps of an outer map; their number of entries may differ. */
-static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
-{
-	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
-		CLOSED int fd = inner_open(instance, outer, slot);
-		struct bpf_map_info there;
-
-		if (fd >= 0 && (map_info(fd, &there) || !map_agrees(wanted, &there)))
-			return false;
-	}
-	return true;
-}
-
-static bool pin_agrees(const struct instance *instance, const struct bpf_map *wanted, int fd)
-{
-	const struct bpf_map *inner = bpf_map__inner_map((struct bpf_map *)wanted);
 	struct bpf_map_info there;
 
-	return !map_info(fd, &there) && map_agrees(wanted, &there) &&
-	       bpf_map__max_entries(wanted) == there.max_entries &&
-	       bpf_map__map_flags(wanted) == there.map_flags &&
-	       (!inner || slots_agree(instance, inner, fd));
+	return !map_info(fd, &there) && bpf_map__type(wanted) == there.type &&
+	       bpf_map__key_size(wanted) == there.key_size &&
+	       bpf_map__value_size(wanted) == there.value_size &&
+	       (is_inner || bpf_map__map_flags(wanted) == there.map_flags) &&
+	       (!is_sized || bpf_map__max_entries(wanted) == there.max_entries);
 }
 
-/* Their number of elements may differ. */
+static bool pin_agrees(const struct instance *instance, struct bpf_map *wanted, int fd)
+{
+	const struct bpf_map *inner = bpf_map__inner_map(wanted);
+	bool agree = map_agrees(wanted, fd, false, true);
+
+	for (uint32_t slot = 0; agree && inner && slot < SLOTS_MAX; slot++) {
+		CLOSED int map = inner_open(instance, fd, slot);
+
+		agree = map < 0 || map_agrees(inner, map, true, false);
+	}
+	return agree;
+}
+
 static bool policy_pin_agrees(const struct instance *instance, enum policy_map map,
 			      const struct bpf_map *wanted)
 {
 	CLOSED int fd = policy_map_open(instance, map);
-	struct bpf_map_info there;
 
-	return fd == -ENOENT || (fd >= 0 && !map_info(fd, &there) && map_agrees(wanted, &there) &&
-				 bpf_map__map_flags(wanted) == there.map_flags);
+	return fd < 0 ? fd == -ENOENT : map_agrees(wanted, fd, false, false);
 }
 
 static int layout_check(const struct instance *instance)

@@ -266,7 +266,7 @@ int tc_program_put(const char *path, struct rl_instance *info, const char *devic
 
 	if (ifindex < 0)
 		return report_tc_error(device, ifindex);
-	ret = object_load_pinned(path, info, &skel);
+	ret = object_open_pinned(path, info, true, &skel);
 	if (ret)
 		return report_program_refused(path, device, info, ret);
 	program = bpf_program__fd(skel->progs.rlctl_tc);

@@ -147,14 +147,12 @@ void trial_unlock(struct trial *trial)
 enum trial_state trial_state_read(const struct trial *trial)
 {
 	struct trial_record record;
-	struct stat opened, named;
 	char path[TRIAL_PATH_MAX];
 	bool there;
 
 	/* First, as a decision is written before the directory is removed. */
 	trial_folder_path(trial->path, path);
-	there = !fstat(trial->folder_fd, &opened) && !lstat(path, &named) &&
-		opened.st_ino == named.st_ino;
+	there = folder_is(trial->folder_fd, path);
 	if (map_get(trial->state_fd, &record))
 		return TRIAL_RUNS; /* as far as is known */
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;

@@ -143,7 +143,7 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 static int load_check(const char *path, const char *device, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
-	int ret = object_load_pinned(path, info, &skel);
+	int ret = object_open_pinned(path, info, true, &skel);
 
 	if (ret)
 		return report_program_refused(path, device, info, ret);
@@ -157,7 +157,7 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 	struct xdp_program *program;
 	struct rlctl_bpf *skel;
 	int ret = dispatchers_are_foreign(path) ? -PINS_FOREIGN
-						: object_open_pinned(path, info, &skel);
+						: object_open_pinned(path, info, false, &skel);
 
 	if (ret)
 		return ret;
@@ -196,7 +196,7 @@ static int lone_put(const char *path, const struct rl_instance *info, int ifinde
 
 	if (old->id && fd < 0)
 		return fd;
-	ret = object_load_pinned(path, info, &skel);
+	ret = object_open_pinned(path, info, true, &skel);
 	if (ret)
 		return ret;
 	opts.old_prog_fd = old->id ? fd : 0;

@@ -77,20 +77,6 @@ static void offloads_read(int fd, struct device_facts *out)
 #define NETDEV_DEV_IFINDEX      1 /* attributes */
 #define NETDEV_DEV_XDP_FEATURES 3
 
-static void losses_read(const struct nlmsghdr *message, struct device_facts *facts)
-{
-	struct rtnl_link_stats64 stats = {0};
-	size_t size = offsetof(struct rtnl_link_stats64, tx_aborted_errors);
-	const struct nlattr *at =
-		netlink_attribute(message, sizeof(struct ifinfomsg), IFLA_STATS64, size);
-
-	if (!at)
-		return;
-	memcpy(&stats, mnl_attr_get_payload(at), size);
-	facts->missed = stats.rx_missed_errors;
-	facts->overruns = stats.rx_over_errors + stats.rx_fifo_errors;
-}
-
 static enum device_link link_type(uint16_t type)
 {
 	switch (type) {
@@ -116,10 +102,13 @@ static int link_take(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
 	const size_t after = sizeof(*link);
+	const size_t counted = offsetof(struct rtnl_link_stats64, tx_aborted_errors);
 	const struct nlattr *mtu = netlink_attribute(message, after, IFLA_MTU, sizeof(uint32_t));
 	const struct nlattr *queues =
 		netlink_attribute(message, after, IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
 	const struct nlattr *address = netlink_attribute(message, after, IFLA_ADDRESS, ETH_ALEN);
+	const struct nlattr *losses = netlink_attribute(message, after, IFLA_STATS64, counted);
+	struct rtnl_link_stats64 stats = {0};
 	struct device_facts *facts = arg;
 
 	facts->up = link->ifi_flags & IFF_UP;
@@ -131,7 +120,10 @@ static int link_take(const struct nlmsghdr *message, void *arg)
 		facts->queues.now = mnl_attr_get_u32(queues);
 	if (address && facts->link == LINK_ETHERNET)
 		memcpy(facts->address, mnl_attr_get_payload(address), ETH_ALEN);
-	losses_read(message, facts);
+	if (losses)
+		memcpy(&stats, mnl_attr_get_payload(losses), counted);
+	facts->missed = stats.rx_missed_errors;
+	facts->overruns = stats.rx_over_errors + stats.rx_fifo_errors;
 	return MNL_CB_OK;
 }
 

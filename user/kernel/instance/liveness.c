@@ -94,18 +94,6 @@ static int link_open(int folder, const char *name, struct dispatcher *out)
 	return bpf_prog_get_fd_by_id(info.prog_id);
 }
 
-static int pin_read(int folder, const char *name, uint32_t policy, struct dispatcher *out)
-{
-	const char *dash = strrchr(name, '-');
-	bool is_link = dash && !strcmp(dash, "-link");
-	CLOSED int fd = is_link ? link_open(folder, name, out) : pin_open(folder, name, false);
-	uint32_t id;
-	int ret = program_uses(fd, policy, &id);
-
-	out->ours = out->ours || ret > 0;
-	return ret < 0 ? ret : 0;
-}
-
 /* A dispatcher's directory, or NULL. */
 static DIR *dispatcher_dir(int all, const char *folder)
 {
@@ -123,15 +111,25 @@ static bool is_stale(int all, const char *folder, uint32_t policy)
 {
 	struct dispatcher dispatcher = {0};
 	struct dirent *entry;
-	uint32_t ifindex;
+	uint32_t id;
 
-	if (sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) != 2)
+	if (sscanf(folder, "dispatch-%u-%u", &id, &dispatcher.id) != 2)
 		return false;
 	CLOSED_DIR DIR *dir = dispatcher_dir(all, folder);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' &&
-		    pin_read(dirfd(dir), entry->d_name, policy, &dispatcher))
+	while (dir && (entry = readdir(dir))) {
+		const char *name = entry->d_name, *dash = strrchr(name, '-');
+		bool is_link = dash && !strcmp(dash, "-link");
+		int uses;
+
+		if (*name == '.')
+			continue;
+		CLOSED int fd = is_link ? link_open(dirfd(dir), name, &dispatcher)
+					: pin_open(dirfd(dir), name, false);
+		uses = program_uses(fd, policy, &id);
+		if (uses < 0)
 			return false;
+		dispatcher.ours |= uses;
+	}
 	return dispatcher.ours && !program_is_held(dispatcher.id, dispatcher.links);
 }
 

@@ -251,7 +251,7 @@ static int parent_remove(const char *path)
 	return rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT ? -errno : 0;
 }
 
-static bool still_there(int fd, const char *path)
+bool folder_is(int fd, const char *path)
 {
 	struct stat opened, named;
 
@@ -296,7 +296,7 @@ int pins_lock_within(const char *path, bool create, unsigned int wait_ms)
 		if (fd < 0)
 			return fd;
 		/* The previous holder of the lock may have detached and removed the directory. */
-		if (still_there(fd, path)) {
+		if (folder_is(fd, path)) {
 			message_hold();
 			return fd;
 		}

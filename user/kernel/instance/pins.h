@@ -63,6 +63,9 @@ int pins_folder_open_to_read(const char *path);
  * if it does not exist. */
 int pins_policy_id(const char *path, uint32_t *out);
 
+/* Does the path still name the open directory? */
+bool folder_is(int fd, const char *path);
+
 /* Unlinks the pins but keeps the directory; missing pins are no error. Silent. */
 int pins_clear(const char *path);
 

@@ -77,26 +77,16 @@ int fleet_limit_write(const struct instance *instance, uint32_t id,
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_fleet_limits);
 
-	return fd < 0 ? fd : bpf_map_update_elem(fd, &id, limit, BPF_ANY);
-}
-
-void fleet_limit_remove(const struct instance *instance, uint32_t id)
-{
-	CLOSED int fd = policy_map_open(instance, POLICY_MAP_fleet_limits);
-
-	if (fd >= 0)
-		bpf_map_delete_elem(fd, &id);
+	return fd < 0  ? fd
+	       : limit ? bpf_map_update_elem(fd, &id, limit, BPF_ANY)
+		       : bpf_map_delete_elem(fd, &id);
 }
 
 int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant)
 {
-	return bpf_map_update_elem(maps->grants, key, grant, BPF_ANY);
-}
-
-void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key)
-{
-	bpf_map_delete_elem(maps->grants, key);
+	return grant ? bpf_map_update_elem(maps->grants, key, grant, BPF_ANY)
+		     : bpf_map_delete_elem(maps->grants, key);
 }
 
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,

@@ -31,12 +31,11 @@ void fleet_maps_close(struct fleet_maps *maps);
 void fleet_events_poll(struct fleet_maps *maps);
 
 int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fleet_limit *out);
+/* These remove what is there if they are given none. */
 int fleet_limit_write(const struct instance *instance, uint32_t id,
 		      const struct rl_fleet_limit *limit);
-void fleet_limit_remove(const struct instance *instance, uint32_t id);
 int fleet_grant_write(const struct fleet_maps *maps, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant);
-void fleet_grant_remove(const struct fleet_maps *maps, const struct rl_state_key *key);
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
 		   struct rl_fleet_key *out);
 

@@ -124,7 +124,7 @@ int counters_read(const struct instance *instance, const struct policy *policy,
 /* ---- zeroing */
 
 /* All of them are in one map. */
-static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
+static int counters_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
 {
 	const struct rl_instance *info = &maps->instance->info;
 	bool in_array = slots[0] < info->slots;
@@ -150,30 +150,11 @@ static int together_zero(struct slot_maps *maps, const uint32_t *slots, size_t c
 	return 0;
 }
 
-/* Slots in missing chunks have nothing to zero. */
-static int counters_zero(const struct instance *instance, const uint32_t *slots, size_t count)
-{
-	struct slot_maps maps = slot_counters(instance);
-	size_t n;
-	int ret = 0;
-
-	for (; !ret && count; slots += n, count -= n) {
-		n = slots_together(instance, slots, count);
-		ret = together_zero(&maps, slots, n);
-	}
-	slot_maps_close(&maps);
-	return ret;
-}
-
 /* ---- as many slots as the policy needs
  *
  * The first slots are in arrays created at
  * attach; the others are in chunks that are created when a policy needs them and dropped when none
  * does, so that a large --prefixes costs nothing by itself. */
-
-#define BATCH 4096u
-
-_Static_assert(BATCH >= RL_CHUNK_SLOTS, "a chunk's slots are one batch");
 
 /* ---- chunks */
 
@@ -231,28 +212,32 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 
 /* ---- the slots of a policy */
 
-/* States alone. A missing chunk has nothing to zero. */
-static int states_zero(const struct instance *instance, const struct compiled *compiled)
+/* All of them are in one map. */
+static int states_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
 {
-	FREED void *zeros = calloc(BATCH, sizeof(struct rl_shared_state));
-	struct slot_maps maps = slot_states(instance);
-	uint32_t indexes[BATCH], n;
-	int ret = zeros ? 0 : -ENOMEM;
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	FREED void *zeros = calloc(count, sizeof(struct rl_shared_state));
+	FREED uint32_t *indexes = calloc(count, sizeof(*indexes));
+	uint32_t first, written = count;
+	int fd = slot_map_at(maps, slots[0], &first);
 
-	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
-		const uint32_t *slots = compiled->fresh + done;
-		size_t left = compiled->fresh_count - done;
-		LIBBPF_OPTS(bpf_map_batch_opts, opts);
-		uint32_t written;
-		int fd = slot_map_at(&maps, slots[0], &indexes[0]);
+	if (fd < 0 || !zeros || !indexes)
+		return fd == -ENOENT ? 0 : fd < 0 ? fd : -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		indexes[i] = first == slots[0] ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
+	return bpf_map_update_batch(fd, indexes, zeros, &written, &opts);
+}
 
-		written = n = slots_together(instance, slots, left < BATCH ? left : BATCH);
-		for (uint32_t i = 1; i < n; i++)
-			indexes[i] =
-				indexes[0] == slots[0] ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
-		ret = fd < 0 ? fd : bpf_map_update_batch(fd, indexes, zeros, &written, &opts);
-		if (fd == -ENOENT)
-			ret = 0;
+/* The slots of one map after the other. Slots in missing chunks have nothing to zero. */
+static int slots_zero(struct slot_maps maps, const struct compiled *compiled,
+		      int (*zero)(struct slot_maps *maps, const uint32_t *slots, size_t count))
+{
+	size_t count = compiled->fresh_count, n;
+	int ret = 0;
+
+	for (const uint32_t *slots = compiled->fresh; !ret && count; slots += n, count -= n) {
+		n = slots_together(maps.instance, slots, count);
+		ret = zero(&maps, slots, n);
 	}
 	slot_maps_close(&maps);
 	return ret;
@@ -267,8 +252,8 @@ int slots_prepare(const struct instance *instance, const struct compiled *compil
 		ret = chunks_make(instance, instance->fd.shared_chunks, compiled->shared_end);
 	/* New slots may have been those of other rules. */
 	if (!ret)
-		ret = counters_zero(instance, compiled->fresh, compiled->fresh_count);
-	return ret ? ret : states_zero(instance, compiled);
+		ret = slots_zero(slot_counters(instance), compiled, counters_zero);
+	return ret ? ret : slots_zero(slot_states(instance), compiled, states_zero);
 }
 
 void slots_trim(const struct instance *instance, const struct compiled *compiled)
