@@ -109,6 +109,22 @@ static int ticks_read(struct rl_instance *info)
 
 /* ---- attach */
 
+/* Reports. */
+static int marks_check(const char *device, const struct rl_instance *info,
+		       const struct policy *policy)
+{
+	policy_for_each (policy, rule) {
+		if (info->mode == RL_MODE_TC || rule->action != RL_ACTION_LIMIT ||
+		    rule->limit.over != RL_OVER_MARK)
+			continue;
+		fail("%s: over mark (line %u of the policy) needs --hook ingress or egress, as a "
+		     "packet has no mark at xdp: use over drop or over count",
+		     device, rule->line);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int info_make(const struct target *target, const struct attach_options *options,
 		     const struct policy_context *text, struct rl_instance *out)
 {
@@ -184,7 +200,7 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 		ret = group_give(path, device, options->group);
 	if (ret)
 		return ret;
-	ret = instance_open_path(path, device, true, &instance);
+	ret = instance_open_maps(path, device, true, INSTANCE_MAPS_ALL, &instance);
 	if (ret) {
 		fail("%s: opening the new maps failed: %s", device, strerror(-ret));
 		return ret;

@@ -68,18 +68,3 @@ int attach_mode_choose(const struct target *target, enum attach_mode *mode)
 	*mode = ATTACH_TC;
 	return 0;
 }
-
-int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy)
-{
-	if (info->mode == RL_MODE_TC)
-		return 0;
-	policy_for_each (policy, rule) {
-		if (rule->action != RL_ACTION_LIMIT || rule->limit.over != RL_OVER_MARK)
-			continue;
-		fail("%s: over mark (line %u of the policy) needs --hook ingress or egress, as a "
-		     "packet has no mark at xdp: use over drop or over count",
-		     device, rule->line);
-		return -EINVAL;
-	}
-	return 0;
-}

@@ -27,6 +27,3 @@ int device_context(const struct target *target, bool by_dest, struct policy_cont
 
 /* As device_link_facts; reports. */
 int device_link_ask(const char *device, struct device_facts *out);
-
-/* -EINVAL if the policy marks packets but the mode is not tc. Reports. */
-int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy);

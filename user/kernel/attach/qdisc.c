@@ -277,7 +277,7 @@ static int clsact_give(const struct instance *instance, enum rl_hook hook)
 	pins_parent(instance->path, 1, root);
 	ret = pins_path(root, instance->device, hook, path);
 	if (!ret)
-		ret = instance_open_path(path, instance->device, true, &other);
+		ret = instance_open_maps(path, instance->device, true, INSTANCE_MAPS_ALL, &other);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
 	ret = -ENOENT;

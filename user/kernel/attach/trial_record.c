@@ -29,33 +29,30 @@ int trial_record_read(int fd, struct trial_record *out)
 	return map_get(fd, out);
 }
 
-/* For members of the group, who may not lock: a trial that has not been decided is taken to run
- * until shortly after its end. */
-static int record_check(const char *folder)
-{
-	struct trial_record record;
-	CLOSED int fd = pin_open_at(folder, "state", false);
-	int ret = fd < 0 ? fd : map_get(fd, &record);
-
-	if (ret)
-		return ret;
-	return record.state == TRIAL_RUNS &&
-			       clock_ns(CLOCK_BOOTTIME) < record.deadline_ns + OVERDUE_NS
-		       ? 0
-		       : -ENOENT;
-}
-
 /* Takes a shared lock, so that two processes that check do not mistake each other for a trial. */
 int trial_check(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
+	struct trial_record record;
+	int ret;
 
 	if (!*pins)
 		return -ENOENT; /* a simulation */
 	trial_folder_path(pins, path);
 	CLOSED int fd = pins_folder_open_to_read(path);
-	if (fd == -EACCES)
-		return record_check(path);
+	if (fd == -EACCES) {
+		/* For members of the group, who may not lock: a trial that has not been decided is
+		 * taken to run until shortly after its end. */
+		CLOSED int state = pin_open_at(path, "state", false);
+
+		ret = state < 0 ? state : map_get(state, &record);
+		if (ret)
+			return ret;
+		return record.state == TRIAL_RUNS &&
+				       clock_ns(CLOCK_BOOTTIME) < record.deadline_ns + OVERDUE_NS
+			       ? 0
+			       : -ENOENT;
+	}
 	if (fd < 0)
 		return fd;
 	if (!flock(fd, LOCK_SH | LOCK_NB))

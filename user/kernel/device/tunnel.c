@@ -104,17 +104,6 @@ static void endpoint_meet(struct tunnel_search *search, const void *addr, size_t
 	search->has_peer = true;
 }
 
-static void endpoint_read(struct tunnel_search *search, const struct nlattr *at)
-{
-	const struct sockaddr_in *four = mnl_attr_get_payload(at);
-	const struct sockaddr_in6 *six = mnl_attr_get_payload(at);
-
-	if (four->sin_family == AF_INET && mnl_attr_get_payload_len(at) >= sizeof(*four))
-		endpoint_meet(search, &four->sin_addr, 4, ntohs(four->sin_port));
-	else if (four->sin_family == AF_INET6 && mnl_attr_get_payload_len(at) >= sizeof(*six))
-		endpoint_meet(search, &six->sin6_addr, 16, ntohs(six->sin6_port));
-}
-
 static void allowed_read(struct tunnel_search *search, const struct nlattr *allowed)
 {
 	const struct nlattr *addr = netlink_attribute_in(allowed, WGALLOWEDIP_A_IPADDR, 4);
@@ -135,11 +124,16 @@ static void peer_read(struct tunnel_search *search, const struct nlattr *peer)
 	const struct nlattr *endpoint =
 		netlink_attribute_in(peer, WGPEER_A_ENDPOINT, sizeof(struct sockaddr_in));
 	const struct nlattr *allowed = netlink_attribute_in(peer, WGPEER_A_ALLOWEDIPS, 0), *at;
+	const struct sockaddr_in *four = endpoint ? mnl_attr_get_payload(endpoint) : NULL;
+	const struct sockaddr_in6 *six = (const void *)four;
 
 	if (netlink_attribute_in(peer, WGPEER_A_RX_BYTES, 0)) /* it begins */
 		search->has_peer = false;
-	if (endpoint)
-		endpoint_read(search, endpoint);
+	if (four && four->sin_family == AF_INET)
+		endpoint_meet(search, &four->sin_addr, 4, ntohs(four->sin_port));
+	else if (four && four->sin_family == AF_INET6 &&
+		 mnl_attr_get_payload_len(endpoint) >= sizeof(*six))
+		endpoint_meet(search, &six->sin6_addr, 16, ntohs(six->sin6_port));
 	if (!allowed)
 		return;
 	mnl_attr_for_each_nested(at, allowed)
@@ -205,28 +199,11 @@ static void endpoint_parse(struct tunnel_search *search, char *text)
 		endpoint_meet(search, bytes, 16, (uint16_t)port);
 }
 
-static void allowed_parse(struct tunnel_search *search, char *text)
-{
-	char *slash = strchr(text, '/');
-	uint8_t bytes[16], mapped[16];
-	uint64_t len;
-	bool four;
-
-	if (!slash || number_parse(slash + 1, 0, 128, &len))
-		return;
-	*slash = '\0';
-	four = inet_pton(AF_INET, text, bytes) == 1;
-	if (!four && inet_pton(AF_INET6, text, bytes) != 1)
-		return;
-	address_map(bytes, four ? 4 : 16, mapped);
-	if (len <= (four ? 32 : 128))
-		prefix_meet(search, mapped, (int)len + (four ? 96 : 0));
-}
-
 /* One line, "key=value". */
 static void line_take(struct tunnel_search *search, char *line)
 {
 	char *value = strchr(line, '=');
+	uint8_t addr[16], len;
 	uint64_t port;
 
 	if (!value)
@@ -236,8 +213,8 @@ static void line_take(struct tunnel_search *search, char *line)
 		search->has_peer = false;
 	else if (!strcmp(line, "endpoint"))
 		endpoint_parse(search, value);
-	else if (!strcmp(line, "allowed_ip"))
-		allowed_parse(search, value);
+	else if (!strcmp(line, "allowed_ip") && !prefix_parse(value, addr, &len, NULL))
+		prefix_meet(search, addr, len);
 	else if (!strcmp(line, "listen_port") && !number_parse(value, 0, UINT16_MAX, &port))
 		search->port = (uint16_t)port;
 }

@@ -132,7 +132,7 @@ int instance_clean(const char *path, const char *device)
 
 	if (lock < 0)
 		return lock;
-	ret = instance_open_path(path, device, true, &instance);
+	ret = instance_open_maps(path, device, true, INSTANCE_MAPS_ALL, &instance);
 	if (!ret) {
 		if (instance.info.companion)
 			ret = companion_remove(&instance);

@@ -56,11 +56,6 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 				       .at_xdp = instance->info.hook == RL_HOOK_XDP};
 }
 
-int instance_open_path(const char *path, const char *device, bool write, struct instance *out)
-{
-	return instance_open_maps(path, device, write, INSTANCE_MAPS_ALL, out);
-}
-
 int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
 		       struct instance *out)
 {

@@ -99,10 +99,8 @@ bool instance_info_read(const char *path, struct rl_instance *out);
  * too (one that detaches another instance hands over clsact). Silent. */
 int instance_info_now(const struct instance *instance, struct rl_instance *out);
 
-/* Opens the instance pinned at path; -ENOENT without a report if a pin is missing, -EPROTO for
- * another version. */
-int instance_open_path(const char *path, const char *device, bool write, struct instance *out);
-/* The same with some of its maps: INSTANCE_MAP_BITs, `instance` among them. */
+/* Opens the instance pinned at path with these maps (INSTANCE_MAP_BITs, `instance` among them);
+ * -ENOENT without a report if a pin is missing, -EPROTO for another version. */
 int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
 		       struct instance *out);
 

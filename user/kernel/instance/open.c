@@ -30,26 +30,6 @@ static int pinned_compare(const void *a, const void *b)
 	return order ? order : strcmp(hook_name(x->hook), hook_name(y->hook));
 }
 
-static int pins_read(const char *root, struct places *out)
-{
-	CLOSED_DIR DIR *dir = NULL;
-	struct pinned next, *items;
-	int ret = pins_dir_open(root, &dir);
-
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
-	while (pins_next(dir, root, &next)) {
-		items = reallocarray(out->items, out->count + 1, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		out->items = items;
-		items[out->count++] = next;
-	}
-	if (out->count)
-		qsort(out->items, out->count, sizeof(*out->items), pinned_compare);
-	return 0;
-}
-
 /* Keeps what the target selects. An instance whose device has exactly the name of a selection: it
  * is that device. */
 static void places_select(const struct target *target, struct places *places)
@@ -75,16 +55,28 @@ int places_list(const struct target *target, struct places *out)
 {
 	char root[INSTANCE_PATH_MAX];
 	int ret = pins_root_follow(target->bpffs, false, root);
+	CLOSED_DIR DIR *dir = NULL;
+	struct pinned next, *items;
 
 	*out = (struct places){0};
 	if (ret)
 		return ret;
-	ret = pins_read(root, out);
-	if (ret) {
+	ret = pins_dir_open(root, &dir);
+	while (!ret && pins_next(dir, root, &next)) {
+		items = reallocarray(out->items, out->count + 1, sizeof(*items));
+		ret = items ? 0 : -ENOMEM;
+		if (!items)
+			break;
+		out->items = items;
+		items[out->count++] = next;
+	}
+	if (ret && ret != -ENOENT) {
 		fail("%s: %s%s", root, strerror(-ret), pins_error_hint(ret));
 		places_clear(out);
 		return ret;
 	}
+	if (out->count)
+		qsort(out->items, out->count, sizeof(*out->items), pinned_compare);
 	places_select(target, out);
 	return 0;
 }
