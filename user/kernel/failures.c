@@ -89,21 +89,21 @@ int report_elsewhere(const char *device, enum rl_hook hook)
 
 int report_open_error(const char *device, enum rl_hook hook, int error)
 {
-	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
+	const char *option = hook_option(hook);
 
 	switch (error) {
 	case -ENOENT:
 		if (device_index(device) == -ENODEV)
 			report_no_device(device);
 		else
-			fail("%s: nothing attached%s%s: `rlctl attach %s%s%s`", device,
-			     hook ? " at " : "", at, device, option, at);
+			fail("%s: nothing attached%s%s: `rlctl attach %s%s`", device,
+			     hook ? " at " : "", hook ? hook_name(hook) : "", device, option);
 		break;
 	case -ESTALE:
 		fail("%s: our program is no longer on the device (it was removed, or the device is "
-		     "a new one of that name): run `rlctl attach %s%s%s` to start over, or `rlctl "
+		     "a new one of that name): run `rlctl attach %s%s` to start over, or `rlctl "
 		     "detach %s --hook %s` to clean up",
-		     device, device, option, at, device, hook_name(hook));
+		     device, device, option, device, hook_name(hook));
 		break;
 	case -EPROTO:
 		fail("%s: attached by another version of rlctl: detach with that version or with "

@@ -221,17 +221,15 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
 static int attach_point_clear(const char *path, const struct target *target)
 {
-	const char *device = target->device, *option = target->hook ? " --hook " : "";
-	const char *at = target->hook ? hook_name(target->hook) : "";
+	const char *device = target->device, *option = hook_option(target->hook);
 	struct device_program program;
 	int ret = pins_program_find(path, device, target->hook, &program);
 
 	if (!ret) {
 		fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i "
-		     "%s%s%s FILE`; to replace the program by this version's, `rlctl attach %s%s%s "
-		     "--replace`; to start over, `rlctl detach %s%s%s` first",
-		     device, program.id, device, option, at, device, option, at, device, option,
-		     at);
+		     "%s%s FILE`; to replace the program by this version's, `rlctl attach %s%s "
+		     "--replace`; to start over, `rlctl detach %s%s` first",
+		     device, program.id, device, option, device, option, device, option);
 		return -EEXIST;
 	}
 	if (ret != -ENOENT)
@@ -285,10 +283,9 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	struct attach_point point = {.path = path, .device = target->device, .hook = target->hook};
 	struct rl_instance info;
-	int lock, ret = pins_root_follow(target->bpffs, true, root);
+	int lock, ret = pins_root_follow(target->bpffs, true, root)
+				?: pins_path(root, target->device, target->hook, path);
 
-	if (!ret)
-		ret = pins_path(root, target->device, target->hook, path);
 	if (ret)
 		return ret;
 	if (!swept) {

@@ -114,7 +114,7 @@ static bool is_there(const struct instance *instance, const struct rl_instance *
 		return false;
 	ret = companion_find(instance->path, instance->device, &there);
 	if (ret == -ENOENT)
-		companion_clear(instance->path);
+		folder_clear(instance->path, COMPANION_FOLDER);
 	return !ret;
 }
 
@@ -137,7 +137,8 @@ static int program_put(const struct instance *instance, struct rl_instance *info
 	program = bpf_program__fd(skel->progs.rlctl_sent);
 	snprintf(pins, sizeof(pins), "%s/" COMPANION_FOLDER, instance->path);
 	if (!ret && !replaces)
-		ret = companion_clear(instance->path); /* a link that an earlier one left */
+		ret = folder_clear(instance->path,
+				   COMPANION_FOLDER); /* a link that an earlier one left */
 	if (!ret && mkdir(pins, 0700) && errno != EEXIST)
 		ret = -errno;
 	if (!ret)
@@ -172,7 +173,7 @@ int companion_remove(const struct instance *instance)
 
 	if (!ret)
 		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, mark);
-	return ret ? ret : companion_clear(instance->path);
+	return ret ? ret : folder_clear(instance->path, COMPANION_FOLDER);
 }
 
 int companion_detach(const struct instance *instance, struct rl_instance *info)

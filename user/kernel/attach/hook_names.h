@@ -9,6 +9,12 @@ static inline const char *hook_name(enum rl_hook hook)
 	return (const char *const[]){"xdp", "ingress", "egress"}[hook];
 }
 
+/* Of a command; xdp need not be named. */
+static inline const char *hook_option(enum rl_hook hook)
+{
+	return (const char *const[]){"", " --hook ingress", " --hook egress"}[hook];
+}
+
 static inline const char *mode_name(enum rl_mode mode)
 {
 	return (const char *const[]){"native", "generic", "tc"}[mode];

@@ -41,12 +41,12 @@ _Static_assert(SLOTS_MAX >= 2, "tries has two");
 
 static int report_layout(const char *device, enum rl_hook hook)
 {
-	const char *at = hook ? hook_name(hook) : "", *option = hook ? " --hook " : "";
+	const char *option = hook_option(hook);
 
 	fail("%s: attached by a version of rlctl with a different map layout, so state and "
-	     "counters cannot be kept: run `rlctl show -i %s%s%s >FILE` with that version, `rlctl "
-	     "detach %s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
-	     device, device, option, at, device, option, at, device, option, at);
+	     "counters cannot be kept: run `rlctl show -i %s%s >FILE` with that version, `rlctl "
+	     "detach %s%s`, then `rlctl attach %s%s --policy FILE`",
+	     device, device, option, device, option, device, option);
 	return -EPROTO;
 }
 
@@ -108,18 +108,17 @@ int instance_replace_open(const struct target *target, struct instance *out)
 	const char *device = target->device;
 	enum rl_hook hook = target->hook;
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	int ret = pins_root_follow(target->bpffs, false, root);
+	int ret =
+		pins_root_follow(target->bpffs, false, root) ?: pins_path(root, device, hook, path);
 
-	if (!ret)
-		ret = pins_path(root, device, hook, path);
 	if (ret)
 		return ret;
 	ret = instance_open_at(path, device, hook, USE_WRITE, out);
 	if (ret == -EPROTO)
 		return report_layout(device, hook);
 	if (ret == -ENOENT)
-		fail("nothing to replace on %s%s%s: attach without --replace", device,
-		     hook ? " --hook " : "", hook ? hook_name(hook) : "");
+		fail("nothing to replace on %s%s: attach without --replace", device,
+		     hook_option(hook));
 	else if (ret)
 		report_open_error(device, hook, ret);
 	if (ret)

@@ -44,7 +44,7 @@ int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
 	else if (ret)
 		fail("%s: confirming failed: %s", instance->device, strerror(-ret));
 	else
-		trial_clear(instance->path);
+		folder_clear(instance->path, TRIAL_FOLDER);
 	return ret;
 }
 
@@ -53,7 +53,7 @@ static int folder_make(const char *pins)
 	char path[TRIAL_PATH_MAX];
 	int fd, ret;
 
-	trial_clear(pins); /* left by a crash */
+	folder_clear(pins, TRIAL_FOLDER); /* left by a crash */
 	trial_folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
@@ -84,7 +84,7 @@ static int trial_begin(struct trial *trial, uint64_t duration_ns)
 	if (!ret)
 		return 0;
 	fail("%s: starting the trial failed: %s", trial->device, strerror(-ret));
-	trial_clear(trial->path);
+	folder_clear(trial->path, TRIAL_FOLDER);
 	scope_fd(&trial->folder_fd);
 	scope_fd(&trial->state_fd);
 	return ret;
@@ -210,7 +210,7 @@ int trial_end(struct trial *trial, bool keep)
 	if (trial->kind == TRIAL_LIMITER && ret == TRIAL_UNDONE)
 		instance_teardown(trial->path, device_now(trial, name), trial->hook);
 	else
-		trial_clear(trial->path);
+		folder_clear(trial->path, TRIAL_FOLDER);
 out:
 	pins_unlock(lock);
 	return ret;

@@ -238,17 +238,17 @@ static int hooks_settle(struct places *places, bool attached)
 	size_t kept = 0, end;
 
 	for (size_t first = 0; first < places->count; first = end) {
-		unsigned int hooks = 0;
+		struct places same = {.items = items + first};
 		int hook;
 
 		for (end = first;
 		     end < places->count && !strcmp(items[end].device, items[first].device); end++)
-			hooks |= 1u << items[end].hook;
-		hook = hook_meant(hooks);
+			same.count++;
+		hook = hook_meant(hooks_of(&same));
 		if (hook < 0 && attached)
 			return report_hooks(items[first].device);
 		if (hook < 0)
-			hook = __builtin_ctz(hooks);
+			hook = __builtin_ctz(hooks_of(&same));
 		while ((int)items[first].hook != hook)
 			first++;
 		items[kept++] = items[first];

@@ -391,22 +391,13 @@ static int files_unlink(DIR *dir)
 	return ret ? ret : -errno;
 }
 
-void trial_clear(const char *path)
-{
-	char name[INSTANCE_PATH_MAX + 16];
-
-	pin_remove(path, TRIAL_FOLDER "/state");
-	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER, path);
-	rmdir(name);
-}
-
-int companion_clear(const char *path)
+int folder_clear(const char *path, const char *name)
 {
 	char folder[INSTANCE_PATH_MAX + 16];
 	CLOSED_DIR DIR *dir = NULL;
 	int ret;
 
-	snprintf(folder, sizeof(folder), "%s/" COMPANION_FOLDER, path);
+	snprintf(folder, sizeof(folder), "%s/%s", path, name);
 	ret = pins_dir_open(folder, &dir);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
@@ -421,8 +412,8 @@ int pins_clear(const char *path)
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	trial_clear(path);
-	companion_clear(path);
+	folder_clear(path, TRIAL_FOLDER);
+	folder_clear(path, COMPANION_FOLDER);
 	return files_unlink(dir);
 }
 

@@ -91,8 +91,5 @@ bool pins_netns_next(DIR *dir, const char *all, char out[INSTANCE_PATH_MAX + 32]
 #define PINS_LEVELS 3
 void pins_parent(const char *path, int levels, char out[INSTANCE_PATH_MAX]);
 
-/* Removes the companion's directory. Silent. */
-int companion_clear(const char *path);
-
-/* Removes the trial directory. Silent. */
-void trial_clear(const char *path);
+/* Removes the directory of that name among the pins, of a trial or a companion. Silent. */
+int folder_clear(const char *path, const char *name);
