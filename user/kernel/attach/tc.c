@@ -18,7 +18,6 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/attach/object.h"
 #include "kernel/attach/qdisc.h"
-#include "kernel/attach/tcx.h"
 #include "kernel/device/device.h"
 #include "kernel/device/netlink.h"
 #include "kernel/failures.h"
@@ -180,8 +179,7 @@ int tc_place_take(const struct tc_place *place, struct rl_instance *info, int in
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
 		    .attach_point = point_of(place->hook));
-	int lock, ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook,
-					   program_fd, program);
+	int lock, ret = tcx_program_attach(place, program_fd, program);
 
 	if (ret != -EOPNOTSUPP)
 		return ret;
@@ -238,7 +236,7 @@ int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program
 
 	if (ret)
 		return ret;
-	ret = tcx_program_replace(place->pins, ifindex, place->hook, program_fd, wanted);
+	ret = tcx_program_replace(place, program_fd, wanted);
 	if (!ret)
 		return filter_detach(ifindex, place->hook, wanted);
 	if (ret != -EOPNOTSUPP || old.link)

@@ -4,18 +4,10 @@
 
 #include <stdint.h>
 
-#include "kernel/attach/program.h"
+#include "kernel/attach/tcx.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/map.h"
 #include "rlctl_abi.h"
-
-/* A tc hook of a device, for a program of an instance. */
-struct tc_place {
-	const char *device, *pins; /* where a link of tcx is pinned */
-	uint32_t ifindex;
-	enum rl_hook hook;
-	bool first; /* before other instances' filters of clsact */
-};
 
 /* Attaches the program. Sets info->made_clsact, also in the map info_fd, if it created clsact.
  * Reports only errors that errno cannot express (-EEXIST). */

@@ -98,52 +98,49 @@ static int link_read(int fd, struct tcx_link *out)
 
 /* The id of the program at ingress that belongs to the device's xdp instance, which runs before
  * that of ingress itself; 0: none. `path` is the pin directory of ingress. */
-static uint32_t xdp_stand_in(const char *path, int ifindex, enum rl_hook hook)
+static uint32_t xdp_stand_in(const struct tc_place *place)
 {
-	int folder = (int)(strlen(path) - strlen(hook_name(RL_HOOK_INGRESS)));
+	const char *path = place->pins, *ingress = hook_name(RL_HOOK_INGRESS);
+	int folder = (int)(strlen(path) - strlen(ingress));
 	struct device_program program;
 	char xdp[INSTANCE_PATH_MAX];
 	uint32_t policy;
 
-	if (hook != RL_HOOK_INGRESS || folder < 0 || strcmp(path + folder, hook_name(hook)) != 0)
+	if (place->hook != RL_HOOK_INGRESS || folder < 0 || strcmp(path + folder, ingress) != 0)
 		return 0;
 	snprintf(xdp, sizeof(xdp), "%.*s%s", folder, path, hook_name(RL_HOOK_XDP));
-	if (pins_policy_id(xdp, &policy) || tcx_program_find(ifindex, hook, policy, &program))
+	if (pins_policy_id(xdp, &policy) ||
+	    tcx_program_find((int)place->ifindex, place->hook, policy, &program))
 		return 0;
 	return program.id;
 }
 
-/* Creates a link that runs before all others at the hook, or directly after the program `after`; it
- * lasts as long as its descriptor. The kernel reads the id of the program that the flags refer to
- * from libbpf's target_btf_id. */
-static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t after)
+/* Creates a link with a pin of that name, which runs before all others at the hook except the
+ * stand-in of xdp: directly after that. The kernel reads the id of the program that the flags refer
+ * to from libbpf's target_btf_id. */
+static int link_put(const struct tc_place *place, const char *name, int program_fd,
+		    struct tcx_link *out)
 {
+	uint32_t after = xdp_stand_in(place);
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
 	struct tcx_list list;
-	int ret = tcx_read(ifindex, hook, &list); /* EINVAL is ambiguous: query first */
+	/* EINVAL is ambiguous: query first. */
+	int ret = tcx_read((int)place->ifindex, place->hook, &list);
 
 	if (ret)
 		return ret;
-	ret = bpf_link_create(program_fd, ifindex, attach_type_of(hook), &opts);
-	return ret == -ERANGE ? -EOPNOTSUPP : ret;
+	CLOSED int fd = bpf_link_create(program_fd, (int)place->ifindex,
+					attach_type_of(place->hook), &opts);
+	if (fd < 0)
+		return fd == -ERANGE ? -EOPNOTSUPP : fd;
+	return link_read(fd, out) ?: pin_make(place->pins, name, fd);
 }
 
-/* A new link before all others except the stand-in of xdp, with a pin of that name. */
-static int link_put(const char *path, const char *name, int ifindex, enum rl_hook hook,
-		    int program_fd, struct tcx_link *out)
-{
-	CLOSED int fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
-	int ret = fd < 0 ? fd : link_read(fd, out);
-
-	return ret ? ret : pin_make(path, name, fd);
-}
-
-int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
-		       uint32_t *program)
+int tcx_program_attach(const struct tc_place *place, int program_fd, uint32_t *program)
 {
 	struct tcx_link link;
-	int ret = link_put(path, LINK_PIN, ifindex, hook, program_fd, &link);
+	int ret = link_put(place, LINK_PIN, program_fd, &link);
 
 	if (!ret)
 		*program = link.program;
@@ -250,14 +247,13 @@ static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
 	return position;
 }
 
-int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
-			uint32_t wanted)
+int tcx_program_replace(const struct tc_place *place, int program_fd, uint32_t wanted)
 {
-	uint32_t position, best = 0, stand_in = xdp_stand_in(path, ifindex, hook);
+	uint32_t position, best = 0, stand_in = xdp_stand_in(place);
 	struct device_program old = {0};
 	struct tcx_link next = {0};
 	struct tcx_list list;
-	int ret = tcx_read(ifindex, hook, &list);
+	int ret = tcx_read((int)place->ifindex, place->hook, &list);
 
 	if (ret)
 		return ret;
@@ -271,13 +267,13 @@ int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int pr
 	/* The new link is attached beside the old one: meanwhile a packet is charged twice, but
 	 * none escapes. */
 	if (position != best || position == list.count)
-		ret = next_settle(path) /* of an interrupted replacement */
-			      ?: link_put(path, NEXT_PIN, ifindex, hook, program_fd, &next);
+		ret = next_settle(place->pins) /* of an interrupted replacement */
+			      ?: link_put(place, NEXT_PIN, program_fd, &next);
 	if (old.link && (position == best || ret == -EOPNOTSUPP)) { /* no free position */
 		ret = link_update(&old, program_fd);
 		next.id = old.link;
 	}
 	if (!ret)
-		ret = next_settle(path);
-	return ret ? ret : tcx_programs_detach(ifindex, hook, wanted, next.id);
+		ret = next_settle(place->pins);
+	return ret ? ret : tcx_programs_detach((int)place->ifindex, place->hook, wanted, next.id);
 }

@@ -25,22 +25,28 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out);
 /* As device_program_find. */
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t map_id, struct device_program *out);
 
+/* A tc hook of a device, for a program of an instance. */
+struct tc_place {
+	const char *device, *pins; /* where a link of tcx is pinned */
+	uint32_t ifindex;
+	enum rl_hook hook;
+	bool first; /* before other instances' filters of clsact */
+};
+
 /* As tc_recorded_program_find, from the pinned link. */
 int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
 			      struct device_program *out);
 
-/* Attaches the program before all others and pins its link below path. -EOPNOTSUPP: no tcx, or no
- * free position. */
-int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
-		       uint32_t *program);
+/* Attaches the program before all others and pins its link. -EOPNOTSUPP: no tcx, or no free
+ * position. */
+int tcx_program_attach(const struct tc_place *place, int program_fd, uint32_t *program);
 
 /* Detaches every program that uses the map, but for the one of the link `kept`. */
 int tcx_programs_detach(int ifindex, enum rl_hook hook, uint32_t map_id, uint32_t kept);
 
 /* Replaces the instance's program if it runs first, otherwise attaches the new one before all
  * others; then detaches the instance's other programs. Errors as tcx_program_attach. */
-int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
-			uint32_t map_id);
+int tcx_program_replace(const struct tc_place *place, int program_fd, uint32_t map_id);
 
 /* Is the pinned link's device gone? The program stays loaded while the link is pinned. */
 bool tcx_link_is_dead(const char *path);
