@@ -328,10 +328,8 @@ int instance_attach(const struct target *target, const struct attach_options *op
 int instance_program_detach(const char *path, const char *device, enum rl_hook hook)
 {
 	uint32_t policy;
-	int ret = pins_policy_id(path, &policy);
+	int ret = pins_policy_id(path, &policy) ?: program_detach(device, hook, policy);
 
-	if (!ret)
-		ret = program_detach(device, hook, policy);
 	if (!ret || ret == -ENOENT) /* incomplete, and never attached */
 		return 0;
 	fail("%s: detaching failed: %s%s", device, strerror(-ret),
@@ -341,10 +339,8 @@ int instance_program_detach(const char *path, const char *device, enum rl_hook h
 
 int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 {
-	int ret = instance_clean(path, device);
+	int ret = instance_clean(path, device) ?: pins_remove(path);
 
-	if (!ret)
-		ret = pins_remove(path);
 	group_way_close(path);
 	change_tell(&(struct instance_change){
 		.kind = CHANGE_DETACHED, .path = path, .device = device, .hook = hook});

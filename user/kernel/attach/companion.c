@@ -169,11 +169,10 @@ int companion_replace(const struct instance *instance, struct rl_instance *info)
 int companion_remove(const struct instance *instance)
 {
 	uint32_t mark;
-	int ret = map_id(instance->fd.instance, &mark);
 
-	if (!ret)
-		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, mark);
-	return ret ? ret : folder_clear(instance->path, COMPANION_FOLDER);
+	return map_id(instance->fd.instance, &mark)
+		       ?: tc_program_detach(instance->device, RL_HOOK_EGRESS, mark)
+		       ?: folder_clear(instance->path, COMPANION_FOLDER);
 }
 
 int companion_detach(const struct instance *instance, struct rl_instance *info)

@@ -142,10 +142,9 @@ static int fit_read(const struct instance *instance, const struct rl_instance *i
 		    const struct compiled *next, struct fit *there, struct fit *wanted)
 {
 	bool unsettled = info->program_uses & RL_USE_UNSETTLED;
-	int ret = filters_read(instance, &there->filters);
+	int ret =
+		filters_read(instance, &there->filters) ?: rules_room(instance, &there->rules_room);
 
-	if (!ret)
-		ret = rules_room(instance, &there->rules_room);
 	there->uses = info->program_uses & RL_USE_PROGRAM;
 	*wanted = *there;
 	wanted->uses |= next->header.uses & RL_USE_PROGRAM;

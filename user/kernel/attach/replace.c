@@ -188,10 +188,8 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 {
 	struct rl_instance info;
 	uint32_t now, before;
-	int ret = sizes_raise(instance, wanted);
+	int ret = sizes_raise(instance, wanted) ?: shares_renew(instance);
 
-	if (!ret)
-		ret = shares_renew(instance);
 	if (!ret && instance_asks(&instance->info, instance->info.program_uses))
 		ret = companion_replace(instance, &instance->info);
 	if (!ret && instance->info.program_uses & RL_USE_ANSWERS)

@@ -112,10 +112,8 @@ int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct t
 					   .ifindex = instance->info.ifindex,
 					   .lock_fd = &instance->lock_fd};
 	struct trial trial = trial_at(TRIAL_POLICY, &point);
-	int ret = trial_refuse(instance);
+	int ret = trial_refuse(instance) ?: instance_policy_read(instance, &trial.before);
 
-	if (!ret)
-		ret = instance_policy_read(instance, &trial.before);
 	if (!ret)
 		ret = trial_begin(&trial, duration_ns);
 	if (ret) {

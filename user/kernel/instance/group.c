@@ -141,9 +141,7 @@ static int way_open_up(const char *path)
 
 	if (lock < 0)
 		return lock;
-	ret = path_open_up(way.netns, LIST_MODE & 0555);
-	if (!ret)
-		ret = path_open_up(way.all, PASS_MODE & 0111);
+	ret = path_open_up(way.netns, LIST_MODE & 0555) ?: path_open_up(way.all, PASS_MODE & 0111);
 	if (!ret && !has_mode(way.bpffs, S_IXOTH) && !has_mode(way.bpffs, S_IXGRP))
 		ret = path_open_up(way.all, S_ISVTX);
 	if (!ret)
@@ -191,10 +189,8 @@ void group_way_close(const char *path)
 
 int group_give(const char *path, const char *device, gid_t group)
 {
-	int ret = folder_give(path, group);
+	int ret = folder_give(path, group) ?: way_open_up(path);
 
-	if (!ret)
-		ret = way_open_up(path);
 	if (ret)
 		fail("%s: giving the group its pins failed: %s%s", device, strerror(-ret),
 		     ret == -EPERM ? ": this needs CAP_CHOWN, or membership of the group" : "");

@@ -89,10 +89,8 @@ void instance_close(struct instance *instance)
 int instance_pins_check(const struct instance *instance)
 {
 	uint32_t id = 0, ours = 0;
-	int ret = pins_policy_id(instance->path, &id);
+	int ret = pins_policy_id(instance->path, &id) ?: map_id(instance->fd.policy, &ours);
 
-	if (!ret)
-		ret = map_id(instance->fd.policy, &ours);
 	return ret || id == ours ? ret : -ENOENT;
 }
 

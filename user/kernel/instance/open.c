@@ -291,9 +291,7 @@ static int maps_open_at(const char *path, const char *device, enum rl_hook hook,
 			  : instance_open_maps(path, device, use != USE_READ, maps, out);
 
 	if (!ret) {
-		ret = owner_record_read(out->path, &record);
-		if (!ret)
-			ret = instance_program_find(out, &program);
+		ret = owner_record_read(out->path, &record) ?: instance_program_find(out, &program);
 		if (ret == -ENOENT) /* the program of the maps is not on the device */
 			ret = -ESTALE;
 		if (ret)

@@ -206,10 +206,8 @@ int inner_share(const struct instance *instance, int outer_fd, uint32_t slot)
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd)
 {
 	uint32_t before, id;
-	int ret = slot_read(outer_fd, slot, &before);
+	int ret = slot_read(outer_fd, slot, &before) ?: map_id(fd, &id);
 
-	if (!ret)
-		ret = map_id(fd, &id);
 	if (!ret)
 		ret = inner_pin(instance, id, fd);
 	if (ret)
