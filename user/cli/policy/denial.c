@@ -23,7 +23,7 @@ static void member_take(const struct instance *instance, struct set_live *sets,
 		return;
 	member_print(out->member, &entry.member);
 	out->len = entry.member.len;
-	out->left_ns = set_seconds_left(entry.expires, set_clock(instance)) * NS_PER_SECOND;
+	out->left_ns = set_seconds_left(entry.expires, instance_now(instance)) * NS_PER_SECOND;
 }
 
 bool denial_find(const struct instance *instance, const struct policy_context *ctx,

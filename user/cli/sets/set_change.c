@@ -117,7 +117,7 @@ static int items_put(const struct set_change *change, struct set_use *use,
 {
 	size_t count = wide_refuse(change, use, answer), refused = answer->result.refused;
 	struct member_entry *entries = change->items.entries;
-	uint64_t now_ns = set_clock(&use->instance);
+	uint64_t now_ns = instance_now(&use->instance);
 	bool adds = change->verb == SET_ADD;
 	int rc;
 

@@ -113,7 +113,7 @@ void set_test_print(const struct command *command, const struct set_use *use,
 		    const struct member *asked, const struct member_entry *found, bool many)
 {
 	const char *device = many ? use->instance.device : "", *colon = many ? ": " : "";
-	uint64_t now_ns = set_clock(&use->instance);
+	uint64_t now_ns = instance_now(&use->instance);
 	char address[PREFIX_TEXT_MAX];
 	struct json_object *object;
 
@@ -194,7 +194,7 @@ static int report_walk(const struct instance *instance, int error)
 
 int set_members_print(const struct command *command, struct set_use *use)
 {
-	uint64_t now_ns = set_clock(&use->instance);
+	uint64_t now_ns = instance_now(&use->instance);
 	struct members members = {0};
 	struct json_object *document, *array;
 	const char *device = use->instance.device;

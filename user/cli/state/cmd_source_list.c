@@ -209,7 +209,7 @@ static void rule_report(struct denied *d, const struct set_live *sets, const str
 /* Addresses of rules, and members of their sets. */
 static int denied_list(const struct list *list, struct report *report)
 {
-	struct denied d = {.report = report, .now_ns = set_clock(&list->instance)};
+	struct denied d = {.report = report, .now_ns = instance_now(&list->instance)};
 	struct set_live sets;
 	int ret = 0;
 

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/scope.h"
@@ -44,6 +45,11 @@ int pins_open(const char *path, bool write, uint64_t wanted, struct instance_map
 	else
 		*out = maps;
 	return ret;
+}
+
+uint64_t instance_now(const struct instance *instance)
+{
+	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
 }
 
 void instance_context(const struct instance *instance, struct policy_context *out)

@@ -90,6 +90,9 @@ void instance_close(struct instance *instance);
 /* 0 if the pins still belong to the opened instance, else -ENOENT. Silent. */
 int instance_pins_check(const struct instance *instance);
 
+/* CLOCK_MONOTONIC, or the time of a simulation. */
+uint64_t instance_now(const struct instance *instance);
+
 void instance_context(const struct instance *instance, struct policy_context *out);
 
 /* Reads the settings of an instance of this version. Silent. */

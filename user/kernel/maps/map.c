@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "kernel/scope.h"
 
@@ -76,6 +77,39 @@ int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void 
 		ret = ret == -ENOENT ? 0 : ret;
 	}
 	return ret ? ret : end == -ENOENT ? 0 : end;
+}
+
+#define CHUNK 4096u /* entries that are read at once; fewer large ones */
+
+int map_walk(int opened, map_entry_fn each, void *arg)
+{
+	CLOSED int fd = opened;
+	struct bpf_map_info info;
+	uint32_t chunk, cursor, *from = NULL;
+	int ret = fd < 0 ? fd : map_info(fd, &info), end = 0;
+	size_t size;
+
+	if (ret)
+		return opened == -ENOENT ? 0 : ret;
+	size = info.value_size;
+	if (info.type == BPF_MAP_TYPE_PERCPU_HASH || info.type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
+		size *= libbpf_num_possible_cpus();
+	chunk = size > 1024 ? CHUNK / 16 : CHUNK;
+	FREED char *keys = calloc(chunk, info.key_size);
+	FREED char *values = calloc(chunk, size);
+	if (!keys || !values)
+		return -ENOMEM;
+	while (!ret && !end) {
+		uint32_t n = chunk;
+
+		end = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
+		if (end && end != -ENOENT)
+			return end;
+		for (uint32_t i = 0; !ret && i < n; i++)
+			ret = each(arg, keys + i * info.key_size, values + i * size);
+		from = &cursor;
+	}
+	return ret;
 }
 
 void *map_whole(int map_fd, size_t size, int may)

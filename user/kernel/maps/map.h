@@ -19,5 +19,10 @@ int map_value_check(int map_fd, size_t size);
 int map_memory_add(int map_fd, uint64_t *sum);
 /* Deletes every key, by `remove` unless that is NULL. */
 int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void *arg);
+/* Calls `each` for the entries of a hash map until it returns something else than 0, and returns
+ * that; it may remove the entry. Per-CPU values follow one another. Takes the map as it was opened,
+ * and closes it: one that is not there (-ENOENT) has no entry. */
+typedef int (*map_entry_fn)(void *arg, const void *key, const void *value);
+int map_walk(int opened, map_entry_fn each, void *arg);
 /* Maps its elements, `size` bytes; `may`: PROT_*. NULL with errno. */
 void *map_whole(int map_fd, size_t size, int may);

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 
-#include "base/clock.h"
 #include "base/message.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
@@ -43,7 +41,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.no_refusals = instance->no_refusals,
 		.hook = instance->info.hook,
 		.log_max = instance->info.log_depth,
-		.now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC),
+		.now_ns = instance_now(instance),
 		.text = text,
 	};
 }

@@ -330,7 +330,7 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 		policy_change_tell(instance, &before, next);
 	/* If it fails, the next one finds what is left. */
 	if (!ret && compiled.header.uses & RL_USE_ACCOUNTS && !instance->clock_injected)
-		(void)accounts_sweep(instance, false);
+		(void)accounts_sweep(instance);
 	compiled_clear(&compiled);
 	if (!ret && former)
 		*former = before;

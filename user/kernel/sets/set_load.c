@@ -159,7 +159,7 @@ static void table_write(struct loading *loading, struct set_session *session, ui
 {
 	struct rl_set *set = &session->sets[number];
 	FREED struct member_entry *entries = member_entries(
-		&loading->list, loading->words->timeout_ns, set_clock(session->instance));
+		&loading->list, loading->words->timeout_ns, instance_now(session->instance));
 	int ret = entries ? member_table_swap(&session->table, number, entries, loading->list.count,
 					      &loading->result)
 			  : -ENOMEM;
@@ -358,7 +358,7 @@ static void set_try(const struct policy_set *set, struct set_session *session, c
 	memcpy(words.name, set->name, sizeof(words.name));
 	memcpy(words.path, set->path, sizeof(words.path));
 	memcpy(words.pick, set->pick, sizeof(words.pick));
-	file_read(&loading, session ? set_clock(session->instance) : clock_ns(CLOCK_REALTIME));
+	file_read(&loading, session ? instance_now(session->instance) : clock_ns(CLOCK_REALTIME));
 	if (!loading.why && number >= 0)
 		table_write(&loading, session, number);
 	if (then)

@@ -140,7 +140,7 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 		return 0;
 	}
 	FREED struct member_entry *entries =
-		member_entries(&saved->list, 0, set_clock(session->instance));
+		member_entries(&saved->list, 0, instance_now(session->instance));
 	ret = entries ? member_table_add(&session->table, number, entries, saved->list.count,
 					 result)
 		      : -ENOMEM;

@@ -16,7 +16,6 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/member_hash.h"
-#include "base/clock.h"
 #include "base/message.h"
 #include "kernel/device/cpus.h"
 #include "kernel/instance/change.h"
@@ -138,11 +137,6 @@ static int report_error(const struct instance *instance, int error)
 	return error;
 }
 
-uint64_t set_clock(const struct instance *instance)
-{
-	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
-}
-
 int set_session_open(const struct instance *instance, bool writes, struct set_session *out)
 {
 	int ret;
@@ -155,7 +149,7 @@ int set_session_open(const struct instance *instance, bool writes, struct set_se
 				    .arg = out},
 			  .sets = out->sets,
 			  .seed = {instance->info.hot_seed[0], instance->info.hot_seed[1]},
-			  .now = member_time(set_clock(instance))},
+			  .now = member_time(instance_now(instance))},
 		.members_fd = -1,
 		.sets_fd = -1,
 		.layout_fd = -1,
@@ -353,18 +347,9 @@ int set_groups_read(const struct instance *instance, struct compiled *out)
 	return out->groups ? map_get(fd, out->groups) : -ENOMEM;
 }
 
-static int pages_copy(int from, int to)
+static int page_copy(void *to, const void *key, const void *page)
 {
-	FREED union rl_member_page *page = malloc(sizeof(*page));
-	struct rl_member_key key, *last = NULL;
-	int ret = page ? 0 : -ENOMEM;
-
-	for (; !ret && !bpf_map_get_next_key(from, last, &key); last = &key) {
-		ret = bpf_map_lookup_elem(from, &key, page);
-		if (!ret)
-			ret = bpf_map_update_elem(to, &key, page, BPF_ANY);
-	}
-	return ret;
+	return bpf_map_update_elem(*(const int *)to, key, page, BPF_ANY);
 }
 
 /* Makes the map of members, or a larger one in its place. */
@@ -382,7 +367,8 @@ static int pages_make(const struct instance *instance, uint32_t pages)
 	CLOSED int new =
 		bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_members", sizeof(struct rl_member_key),
 			       sizeof(union rl_member_page), pages, &opts);
-	ret = new < 0 ? new : old >= 0 ? pages_copy(old, new) : 0;
+	ret = new < 0 ? new
+		      : map_walk(inner_open(instance, instance->fd.members, 0), page_copy, &new);
 	return ret ? ret : inner_put(instance, instance->fd.members, 0, new);
 }
 

@@ -50,9 +50,6 @@ int set_session_open(const struct instance *instance, bool writes, struct set_se
  * addresses is void. */
 int set_session_close(struct set_session *session);
 
-/* CLOCK_MONOTONIC, or the time of a simulation. */
-uint64_t set_clock(const struct instance *instance);
-
 /* The number of the set of that name; -ENOENT. */
 int set_session_find(const struct set_session *session, const char *name);
 

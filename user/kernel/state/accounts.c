@@ -8,10 +8,9 @@
 
 #include "algorithm/gcra.h"
 #include "base/clock.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/scope.h"
-
-#define CHUNK 4096u
 
 static const struct shared_table table = {.map = POLICY_MAP_accounts,
 					  .name = "accounts",
@@ -49,36 +48,26 @@ int account_forget(const struct instance *instance, uint32_t limit_id)
 	return account_remove(fd, limit_id);
 }
 
-/* The ids of those to be removed; 0 or -errno. Removing while walking would begin the walk anew. */
-static int ids_find(int fd, uint64_t now, bool all, uint32_t *ids, size_t *count)
-{
-	FREED struct rl_state *states = calloc(CHUNK, sizeof(*states));
-	uint32_t keys[CHUNK], n, cursor, *from = NULL;
-	int ret = states ? 0 : -ENOMEM;
+struct sweep {
+	int fd;
+	uint64_t now;
+};
 
-	while (!ret) {
-		n = CHUNK;
-		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, states, &n, NULL);
-		for (uint32_t i = 0; (!ret || ret == -ENOENT) && i < n && *count < RL_ACCOUNTS_MAX;
-		     i++)
-			if (all || (int64_t)(states[i].word - now) <= 0)
-				ids[(*count)++] = keys[i];
-		from = &cursor;
-	}
-	return ret == -ENOENT ? 0 : ret;
+/* The bucket is as good as new: it is removed. */
+static int account_sweep(void *arg, const void *key, const void *value)
+{
+	const struct sweep *sweep = arg;
+	const struct rl_state *state = value;
+
+	return (int64_t)(state->word - sweep->now) > 0
+		       ? 0
+		       : account_remove(sweep->fd, *(const uint32_t *)key);
 }
 
-int accounts_sweep(const struct instance *instance, bool all)
+int accounts_sweep(const struct instance *instance)
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_accounts);
-	size_t count = 0;
-	int ret;
+	struct sweep sweep = {fd, gcra_now(clock_ns(CLOCK_MONOTONIC))};
 
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	FREED uint32_t *ids = calloc(RL_ACCOUNTS_MAX, sizeof(*ids));
-	ret = ids ? ids_find(fd, gcra_now(clock_ns(CLOCK_MONOTONIC)), all, ids, &count) : -ENOMEM;
-	for (size_t i = 0; !ret && i < count; i++)
-		ret = account_remove(fd, ids[i]);
-	return ret;
+	return map_walk(policy_map_open(instance, POLICY_MAP_accounts), account_sweep, &sweep);
 }

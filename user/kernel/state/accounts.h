@@ -2,8 +2,6 @@
 /* The buckets of accounts (`per account N`), which all instances of a network namespace share. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "kernel/instance/instance.h"
 #include "rlctl_abi.h"
 
@@ -16,5 +14,5 @@ int account_read(const struct instance *instance, uint32_t limit_id, struct rl_s
 int account_forget(const struct instance *instance, uint32_t limit_id);
 
 /* Removes the accounts whose bucket is as good as new: those whose rules are gone are among them
- * sooner or later. A packet at this moment may cost nothing. all: whatever they have. */
-int accounts_sweep(const struct instance *instance, bool all);
+ * sooner or later. A packet at this moment may cost nothing. */
+int accounts_sweep(const struct instance *instance);

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "algorithm/alarm.h"
-#include "base/clock.h"
 #include "base/units.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
@@ -53,9 +52,8 @@ static int read_once(const struct instance *instance, struct compiled *read, str
 	uint64_t sums[RL_ALARMS_MAX];
 	/* First: what is counted after a copy is no silence. As packets see it, whose clock is late
 	 * by up to a tick: nothing is reported before it is so. */
-	uint64_t now_ns = instance->clock_injected
-				  ? instance->now_ns
-				  : clock_ns(CLOCK_MONOTONIC) - instance->info.tick_ns;
+	uint64_t now_ns =
+		instance_now(instance) - (instance->clock_injected ? 0 : instance->info.tick_ns);
 	int ret = alarms_get(instance, read);
 
 	if (ret || !read->alarms)
@@ -216,7 +214,7 @@ static int state_write(struct rl_alarms *all, uint32_t number, uint32_t guards, 
 
 int alarm_pull(const struct instance *instance, const struct alarm_pull *pull, bool *was_on)
 {
-	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = instance_now(instance);
 	struct rl_policy_header header;
 	struct rl_alarms *all;
 	int ret = policy_header_read(instance, &header);

@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 
-#include "base/clock.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
@@ -18,6 +16,7 @@
 struct ban_maps {
 	int bans, seats; /* descriptors */
 	uint32_t next;   /* seats in use */
+	uint64_t now_ns; /* when they were created */
 };
 
 static void ban_maps_close(const struct ban_maps *maps)
@@ -26,7 +25,7 @@ static void ban_maps_close(const struct ban_maps *maps)
 	scope_fd(&maps->seats);
 }
 
-static int ban_maps_create(uint32_t count, struct ban_maps *out)
+static int ban_maps_create(const struct instance *instance, uint32_t count, struct ban_maps *out)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
 	int ret;
@@ -36,6 +35,7 @@ static int ban_maps_create(uint32_t count, struct ban_maps *out)
 				       sizeof(struct rl_ban), count, NULL),
 		.seats = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_seats", sizeof(uint32_t),
 					sizeof(struct rl_ban_seat), count + 1, &opts),
+		.now_ns = instance_now(instance),
 	};
 	ret = out->bans < 0 ? out->bans : out->seats < 0 ? out->seats : 0;
 	if (ret)
@@ -43,53 +43,37 @@ static int ban_maps_create(uint32_t count, struct ban_maps *out)
 	return ret;
 }
 
-static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const struct rl_ban *ban)
+/* Into new maps, if it is in force. */
+static int ban_copy(void *arg, const void *key, const void *value)
 {
-	struct rl_ban_seat seat = {.until_ns = ban->until_ns, .key = *key};
+	struct ban_maps *to = arg;
+	const struct rl_ban *ban = value;
+	struct rl_ban_seat seat = {.until_ns = ban->until_ns,
+				   .key = *(const struct rl_state_key *)key};
 	struct rl_ban copy = {.until_ns = ban->until_ns, .seat = to->next + 1};
-	int ret = bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST);
+	int ret;
 
-	if (ret) /* deleting a key meanwhile restarts the walk */
-		return ret == -EEXIST ? 0 : ret;
-	ret = bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY);
+	if (ban->until_ns <= to->now_ns)
+		return 0;
+	ret = bpf_map_update_elem(to->bans, key, &copy, BPF_ANY);
+	if (!ret)
+		ret = bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY);
 	to->next += !ret;
 	return ret;
 }
 
-static uint64_t now_of(const struct instance *instance)
-{
-	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
-}
-
-/* Copies the bans in force. */
-static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
-{
-	uint64_t now_ns = now_of(instance);
-	struct rl_state_key key, *last = NULL;
-	struct rl_ban ban;
-	int ret = 0;
-
-	while (!ret && !bpf_map_get_next_key(from, last, &key)) {
-		last = &key;
-		if (!bpf_map_lookup_elem(from, &key, &ban) && ban.until_ns > now_ns)
-			ret = ban_copy(to, &key, &ban);
-	}
-	return ret;
-}
-
-/* Creates maps for `count` bans and copies those in force from `before` (-1: none). Call while
- * packets find no seats. Seats are put in place last: without them no ban begins, and a writer that
- * finds none creates the maps again. */
-static int bans_build(const struct instance *instance, uint32_t count, int before)
+/* Creates maps for `count` bans and copies those in force. Call while packets find no seats. Seats
+ * are put in place last: without them no ban begins, and a writer that finds none creates the maps
+ * again. */
+static int bans_build(const struct instance *instance, uint32_t count)
 {
 	struct rl_ban_seat hand = {.key.limit_id = count};
 	struct ban_maps maps;
-	int ret = ban_maps_create(count, &maps);
+	int ret = ban_maps_create(instance, count, &maps);
 
 	if (ret)
 		return ret;
-	if (before >= 0)
-		ret = bans_copy(instance, before, &maps);
+	ret = map_walk(inner_open(instance, instance->fd.bans, 0), ban_copy, &maps);
 	hand.until_ns = maps.next; /* the clock hand continues after the seats in use */
 	if (!ret)
 		ret = map_put(maps.seats, &hand);
@@ -107,47 +91,36 @@ int bans_make(const struct instance *instance)
 
 	if (seats != -ENOENT)
 		return seats < 0 ? seats : 0;
-	CLOSED int before = inner_open(instance, instance->fd.bans, 0);
-	if (before < 0 && before != -ENOENT)
-		return before;
-	return bans_build(instance, instance->info.bans, before);
+	return bans_build(instance, instance->info.bans);
 }
 
 int bans_grow(const struct instance *instance, uint32_t count)
 {
 	CLOSED int seats = inner_open(instance, instance->fd.ban_seats, 0);
-	CLOSED int before = inner_open(instance, instance->fd.bans, 0);
-	int ret = seats < 0 ? seats : before < 0 ? before : 0;
+	int ret;
 
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
+	if (seats < 0)
+		return seats == -ENOENT ? 0 : seats;
 	inner_drop(instance, instance->fd.ban_seats, 0);
-	ret = bans_build(instance, count, before);
+	ret = bans_build(instance, count);
 	if (ret)
 		inner_put(instance, instance->fd.ban_seats, 0, seats);
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static bool has_source_ban(const struct instance *instance, int bans)
+static int is_source_ban(void *now_ns, const void *key, const void *value)
 {
-	uint64_t now_ns = now_of(instance);
-	struct rl_state_key key, *last = NULL;
-	struct rl_ban ban;
+	const struct rl_state_key *of = key;
+	const struct rl_ban *ban = value;
 
-	while (!bpf_map_get_next_key(bans, last, &key)) {
-		last = &key;
-		if (!key.limit_id && !bpf_map_lookup_elem(bans, &key, &ban) &&
-		    ban.until_ns > now_ns)
-			return true;
-	}
-	return false;
+	return !of->limit_id && ban->until_ns > *(uint64_t *)now_ns;
 }
 
 void bans_drop(const struct instance *instance)
 {
-	CLOSED int fd = inner_open(instance, instance->fd.bans, 0);
+	uint64_t now_ns = instance_now(instance);
 
-	if (fd < 0 || has_source_ban(instance, fd))
+	if (map_walk(inner_open(instance, instance->fd.bans, 0), is_source_ban, &now_ns))
 		return;
 	inner_drop(instance, instance->fd.ban_seats, 0);
 	inner_drop(instance, instance->fd.bans, 0);

@@ -12,7 +12,6 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/share_step.h"
-#include "base/clock.h"
 #include "base/units.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
@@ -114,7 +113,7 @@ static void state_note(const struct rl_share *share, uint64_t now_ns, struct sha
 static int shares_note(const struct instance *instance, const struct policy *policy,
 		       const struct rl_shares *shares, struct share_counts *out)
 {
-	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = instance_now(instance);
 	uint32_t limits[RL_SHARES_MAX] = {0};
 	int ret = limits_read(instance, limits);
 

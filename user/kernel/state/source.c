@@ -36,13 +36,14 @@ static struct source_entry *entry_find(struct source_search *s, const struct rl_
 	return NULL;
 }
 
-static int ban_found(struct source_search *s, const struct rl_state_key *key, const void *values,
-		     size_t value_size __attribute__((unused)), int parts __attribute__((unused)))
+static int ban_found(void *arg, const void *of, const void *ban)
 {
+	struct source_search *s = arg;
+	const struct rl_state_key *key = of;
 	const struct rule *rule = search_rule(s, key->limit_id);
 	struct source_entry *known, entry = {.key = *key, .rule = rule};
 
-	entry.ban_ns = search_ban_ns(s, key, values);
+	entry.ban_ns = search_ban_ns(s, key, ban);
 	if (!entry.ban_ns || !search_covers(s, key, rule))
 		return 0;
 	known = entry_find(s, key);
@@ -210,13 +211,13 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 /* ---- the sources that are banned, and those at a limit */
 
 /* A ban, and how long it holds yet. */
-static int banned_found(struct source_search *s, const struct rl_state_key *key, const void *values,
-			size_t value_size __attribute__((unused)),
-			int parts __attribute__((unused)))
+static int banned_found(void *arg, const void *of, const void *ban)
 {
+	struct source_search *s = arg;
+	const struct rl_state_key *key = of;
 	struct source_entry entry = {.key = *key, .rule = search_rule(s, key->limit_id)};
 
-	entry.next_ns = entry.ban_ns = search_ban_ns(s, key, values);
+	entry.next_ns = entry.ban_ns = search_ban_ns(s, key, ban);
 	return entry.ban_ns ? search_add(s, &entry) : 0;
 }
 

@@ -272,59 +272,41 @@ int search_map_open(const struct instance *instance, const struct rule *rule)
 
 /* ---- walks through the maps that hold states and bans by their keys */
 
-#define CHUNK 4096u
+/* A hash map of states by key; shorter keys are zero-padded to rl_state_key. */
+struct state_map {
+	struct source_search *s;
+	enum policy_map map;
+	size_t key_size, value_size;
+};
 
-/* Calls `found` for every entry of a hash map, as it was opened, unless it is not there; shorter
- * keys are zero-padded to rl_state_key. */
-static int map_walk(struct source_search *s, int opened, size_t key_size, size_t value_size,
-		    int parts, walk_fn *found)
+static int state_found(void *arg, const void *of, const void *values)
 {
-	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
-	FREED char *keys = calloc(chunk, key_size);
-	FREED char *values = calloc(chunk, value_size * parts);
-	CLOSED int fd = opened;
-	int ret = fd < 0 ? fd : keys && values ? 0 : -ENOMEM, end = ret;
+	const struct state_map *map = arg;
+	struct rl_state_key key = {0};
 
-	while (!ret && !end) {
-		n = chunk;
-		end = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
-		if (end && end != -ENOENT)
-			return end;
-		for (uint32_t i = 0; !ret && i < n; i++) {
-			struct rl_state_key key = {0};
-
-			memcpy(&key, keys + i * key_size, key_size);
-			ret = found(s, &key, values + i * value_size * parts, value_size, parts);
-		}
-		from = &cursor;
-	}
-	return opened == -ENOENT ? 0 : ret;
+	memcpy(&key, of, map->key_size);
+	return search_state(map->s, &key, values, map->value_size, search_parts(map->s));
 }
 
 int states_walk(struct source_search *s)
 {
 	const size_t long_key = sizeof(struct rl_state_key);
-	const struct {
-		enum policy_map map;
-		size_t key_size, value_size;
-	} maps[] = {
-		{POLICY_MAP_sources, RL_SHORT_KEY, sizeof(struct rl_state)},
-		{POLICY_MAP_flows, long_key, sizeof(struct rl_state)},
-		{POLICY_MAP_windows, long_key, sizeof(struct rl_slots)},
-		{POLICY_MAP_logs, long_key, RL_LOG_SIZE(s->instance->info.log_depth)},
+	struct state_map maps[] = {
+		{s, POLICY_MAP_sources, RL_SHORT_KEY, sizeof(struct rl_state)},
+		{s, POLICY_MAP_flows, long_key, sizeof(struct rl_state)},
+		{s, POLICY_MAP_windows, long_key, sizeof(struct rl_slots)},
+		{s, POLICY_MAP_logs, long_key, RL_LOG_SIZE(s->instance->info.log_depth)},
 	};
-	int parts = search_parts(s), ret = 0;
+	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = map_walk(s, policy_map_open(s->instance, maps[i].map), maps[i].key_size,
-			       maps[i].value_size, parts, search_state);
+		ret = map_walk(policy_map_open(s->instance, maps[i].map), state_found, &maps[i]);
 	return ret;
 }
 
-int bans_walk(struct source_search *s, walk_fn *found)
+int bans_walk(struct source_search *s, map_entry_fn found)
 {
-	return map_walk(s, inner_open(s->instance, s->instance->fd.bans, 0),
-			sizeof(struct rl_state_key), sizeof(struct rl_ban), 1, found);
+	return map_walk(inner_open(s->instance, s->instance->fd.bans, 0), found, s);
 }
 
 int shared_walk(struct source_search *s)

@@ -9,6 +9,7 @@
 #include "compile/allowance.h"
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
+#include "kernel/maps/map.h"
 #include "policy/packets/level.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
@@ -100,13 +101,10 @@ int search_connections(struct source_search *s, const struct rule *rule,
 
 /* ---- walks through the maps that hold states and bans by their keys; the hot table holds none */
 
-/* The values of one key, `parts` of them. 0 to continue. */
-typedef int walk_fn(struct source_search *s, const struct rl_state_key *key, const void *values,
-		    size_t value_size, int parts);
-
 /* search_state() for each state in a hash map. */
 int states_walk(struct source_search *s);
 /* search_state() for each state of a rule. */
 int shared_walk(struct source_search *s);
-/* Each ban, also those that are over; its value is a struct rl_ban. */
-int bans_walk(struct source_search *s, walk_fn *found);
+/* Each ban, also those that are over: `found` gets the search, a struct rl_state_key and a struct
+ * rl_ban. */
+int bans_walk(struct source_search *s, map_entry_fn found);

@@ -105,29 +105,12 @@ void instance_stats_clear(struct instance_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 }
 
-/* Counts the entries of a hash map, as it was opened, by walking it; the kernel keeps no count. */
-static int map_entries(int opened, uint64_t *out)
+/* The kernel keeps no count. */
+static int entry_count(void *arg, const void *key, const void *value)
 {
-	enum { CHUNK = 4096 };
-	CLOSED int fd = opened;
-	int cpus = cpus_possible();
-	FREED struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
-	FREED struct rl_state *values = calloc((size_t)CHUNK * MAX(cpus, 1), sizeof(*values));
-	uint32_t cursor, *from = NULL;
-	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
-
-	*out = 0;
-	if (!ret && fd < 0)
-		ret = fd; /* -ENOENT: it is not there */
-	while (!ret) {
-		uint32_t n = CHUNK;
-
-		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
-		if (!ret || ret == -ENOENT)
-			*out += n;
-		from = &cursor;
-	}
-	return ret == -ENOENT ? 0 : ret;
+	(void)key, (void)value;
+	++*(uint64_t *)arg;
+	return 0;
 }
 
 /* Adds the memory of a map: in total, and for each CPU. */
@@ -185,7 +168,7 @@ static int sources_used(const struct instance *instance, uint64_t *out)
 {
 	struct hot_table table;
 	uint64_t live;
-	int ret = map_entries(policy_map_open(instance, POLICY_MAP_sources), out);
+	int ret = map_walk(policy_map_open(instance, POLICY_MAP_sources), entry_count, out);
 
 	if (!ret)
 		ret = hot_open(instance, &table);
@@ -224,7 +207,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	if (!ret)
 		ret = sources_used(instance, &status.sources_used);
 	if (!ret)
-		ret = map_entries(inner_open(instance, instance->fd.bans, 0), &status.bans_used);
+		ret = map_walk(inner_open(instance, instance->fd.bans, 0), entry_count,
+			       &status.bans_used);
 #define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD

@@ -49,11 +49,6 @@ struct watch {
 	bool quiet;
 };
 
-static uint64_t now_of(const struct instance *instance)
-{
-	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
-}
-
 static uint32_t entry_index(const struct watch *watch)
 {
 	return watch->entry - watch->board->watcher;
@@ -81,7 +76,7 @@ static bool until_swap(struct rl_watcher *entry, uint64_t from, uint64_t to)
 
 static int entry_claim(struct watch *watch)
 {
-	uint64_t now_ns = now_of(watch->instance);
+	uint64_t now_ns = instance_now(watch->instance);
 
 	for (int i = 0; i < RL_WATCHERS; i++) {
 		struct rl_watcher *entry = &watch->board->watcher[i];
@@ -163,7 +158,7 @@ static void entry_fill(struct watch *watch, const struct watch_options *options)
 	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
 	uint32_t half = both && options->rate > 1 ? options->rate / 2 : options->rate;
 	struct rl_watcher *entry = watch->entry;
-	uint64_t now_ns = now_of(watch->instance);
+	uint64_t now_ns = instance_now(watch->instance);
 	uint8_t ones[16];
 
 	sampler_init(&watch->samplers[0], both ? options->rate - options->rate / 2 : options->rate,
@@ -262,7 +257,7 @@ int watch_fd(const struct watch *watch)
 static int entry_renew(struct watch *watch)
 {
 	const struct instance *instance = watch->instance;
-	uint64_t now_ns = now_of(instance), next_ns = now_ns + LEASE_NS;
+	uint64_t now_ns = instance_now(instance), next_ns = now_ns + LEASE_NS;
 	struct device_program program;
 
 	if (watch->until_ns - LEASE_NS + RENEW_NS > now_ns)
@@ -353,14 +348,14 @@ static int slots_close(struct watch *watch, uint64_t slot_ns, uint32_t more,
 
 int watch_poll(struct watch *watch, watch_sample_fn *sample, void *arg)
 {
-	int ret = slots_close(watch, now_of(watch->instance) - CLOSE_NS, 0, sample, arg);
+	int ret = slots_close(watch, instance_now(watch->instance) - CLOSE_NS, 0, sample, arg);
 
 	return ret ? ret : entry_renew(watch);
 }
 
 int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample, void *arg)
 {
-	uint64_t now_ns = now_of(watch->instance);
+	uint64_t now_ns = instance_now(watch->instance);
 
 	return slots_close(watch, now_ns < until_ns ? now_ns : until_ns - 1, 1, sample, arg);
 }
