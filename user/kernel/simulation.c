@@ -33,7 +33,6 @@
 #include "kernel/policy/policy_write.h"
 #include "kernel/scope.h"
 #include "kernel/sets/set_load.h"
-#include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
 #include "kernel/state/share_counts.h"
 #include "rlctl.skel.h"
@@ -264,10 +263,11 @@ static int states_remove(const struct instance *instance, const struct policy *p
 {
 	static const enum policy_map maps[] = {POLICY_MAP_sources,    POLICY_MAP_flows,
 					       POLICY_MAP_windows,    POLICY_MAP_logs,
-					       POLICY_MAP_fleet_keys, POLICY_MAP_spilled};
+					       POLICY_MAP_fleet_keys, POLICY_MAP_accounts,
+					       POLICY_MAP_spilled};
 	const struct rl_instance *info = &instance->info;
 	CLOSED int bans = inner_open(instance, instance->fd.bans, 0);
-	int ret = accounts_sweep(instance, true);
+	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
 		ret = policy_map_empty(instance, maps[i]);

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/message.h"
 #include "kernel/scope.h"
 
 #define KEY_MAX 64 /* bytes; no map of ours has longer keys */
@@ -79,7 +80,7 @@ int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void 
 	return ret ? ret : end == -ENOENT ? 0 : end;
 }
 
-#define CHUNK 4096u /* entries that are read at once; fewer large ones */
+#define CHUNK 4096u /* entries that are read or written at once; fewer large ones */
 
 int map_walk(int opened, map_entry_fn each, void *arg)
 {
@@ -109,6 +110,45 @@ int map_walk(int opened, map_entry_fn each, void *arg)
 			ret = each(arg, keys + i * info.key_size, values + i * size);
 		from = &cursor;
 	}
+	return ret;
+}
+
+int map_fill(int map_fd, const void *keys, size_t key_size, const void *values, size_t value_size,
+	     uint32_t count, const char *noun)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	int ret = 0;
+
+	for (uint32_t done = 0, n; !ret && done < count; done += n) {
+		n = count - done < CHUNK ? count - done : CHUNK;
+		ret = bpf_map_update_batch(map_fd, (const char *)keys + done * key_size,
+					   (const char *)values + done * value_size, &n, &opts);
+		if (noun)
+			progress_report(done, noun, (int)((uint64_t)done * 1000 / count));
+	}
+	if (noun)
+		progress_over();
+	return ret;
+}
+
+int array_fill(int map_fd, uint32_t first, const void *values, size_t value_size, uint32_t count)
+{
+	FREED uint32_t *keys = calloc(count + 1, sizeof(*keys));
+
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = first + i;
+	return map_fill(map_fd, keys, sizeof(*keys), values, value_size, count, NULL);
+}
+
+int array_read(int map_fd, uint32_t first, void *out, size_t value_size, uint32_t count)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < count; i++)
+		ret = bpf_map_lookup_elem(map_fd, &(uint32_t){first + i},
+					  (char *)out + i * value_size);
 	return ret;
 }
 

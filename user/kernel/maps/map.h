@@ -24,5 +24,12 @@ int map_keys_remove(int map_fd, int (*remove)(const void *key, void *arg), void 
  * and closes it: one that is not there (-ENOENT) has no entry. */
 typedef int (*map_entry_fn)(void *arg, const void *key, const void *value);
 int map_walk(int opened, map_entry_fn each, void *arg);
+/* Writes `count` elements from arrays of keys and values, in batches, or of an array from `first`
+ * on. noun: names them in the progress that is reported; NULL: none is. */
+int map_fill(int map_fd, const void *keys, size_t key_size, const void *values, size_t value_size,
+	     uint32_t count, const char *noun);
+int array_fill(int map_fd, uint32_t first, const void *values, size_t value_size, uint32_t count);
+/* Reads elements of an array. */
+int array_read(int map_fd, uint32_t first, void *out, size_t value_size, uint32_t count);
 /* Maps its elements, `size` bytes; `may`: PROT_*. NULL with errno. */
 void *map_whole(int map_fd, size_t size, int may);

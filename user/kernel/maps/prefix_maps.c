@@ -83,20 +83,14 @@ int index_roots_read(const struct instance *instance, struct compiled *out)
 
 int index_write(const struct instance *instance, const struct compiled *compiled)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	const struct index *index = &compiled->index;
-	uint32_t written = index->count;
 	int ret;
 
 	if (!index->count)
 		return 0;
-	FREED uint32_t *keys = calloc(index->count, sizeof(*keys));
 	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_index", sizeof(uint32_t),
-				       sizeof(struct rl_index_entry), RL_INDEX_MAX, NULL);
-	if (fd < 0 || !keys)
-		return fd < 0 ? fd : -ENOMEM;
-	for (uint32_t i = 0; i < index->count; i++)
-		keys[i] = i;
-	ret = bpf_map_update_batch(fd, keys, index->entries, &written, &opts);
+				       sizeof(*index->entries), RL_INDEX_MAX, NULL);
+	ret = fd < 0 ? fd
+		     : array_fill(fd, 0, index->entries, sizeof(*index->entries), index->count);
 	return ret ? ret : inner_put(instance, instance->fd.rule_index, compiled->header.half, fd);
 }

@@ -78,25 +78,22 @@ int extras_read(const struct instance *instance, struct compiled *out)
 	out->extras = calloc(info.max_entries, sizeof(*out->extras));
 	if (!out->extras)
 		return -ENOMEM;
-	for (; !ret && out->extra_count < info.max_entries; out->extra_count += !ret)
-		ret = bpf_map_lookup_elem(fd, &out->extra_count, &out->extras[out->extra_count]);
-	return ret;
+	out->extra_count = info.max_entries;
+	return array_read(fd, 0, out->extras, sizeof(*out->extras), out->extra_count);
 }
 
 static int rules_read(const struct instance *instance, struct compiled *out)
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
-	int ret = fd < 0 ? fd : 0;
 
+	if (fd < 0)
+		return fd;
 	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
-	if (!ret && !out->rules)
-		ret = -ENOMEM;
-	for (; !ret && out->rule_count < out->header.rules; out->rule_count += !ret) {
-		uint32_t index = out->header.rules_begin + out->rule_count;
-
-		ret = bpf_map_lookup_elem(fd, &index, &out->rules[out->rule_count]);
-	}
-	return ret;
+	if (!out->rules)
+		return -ENOMEM;
+	out->rule_count = out->header.rules;
+	return array_read(fd, out->header.rules_begin, out->rules, sizeof(*out->rules),
+			  out->rule_count);
 }
 
 static int prefixes_read(const struct instance *instance, struct compiled *out)
@@ -131,6 +128,8 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
  * the prefix, so reading the header again includes them. */
 static int compiled_read_once(const struct instance *instance, struct compiled *out)
 {
+	static int (*const parts[])(const struct instance *, struct compiled *) = {
+		extras_read, set_groups_read, alarms_get, index_roots_read, rules_read};
 	uint64_t written = out->header.written;
 	int ret = out->header.prefixes ? prefixes_read(instance, out) : 0;
 
@@ -138,15 +137,9 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 		ret = policy_header_read(instance, &out->header);
 	if (!ret && out->header.written != written)
 		ret = -EAGAIN;
-	if (!ret)
-		ret = extras_read(instance, out);
-	if (!ret)
-		ret = set_groups_read(instance, out);
-	if (!ret)
-		ret = alarms_get(instance, out);
-	if (!ret)
-		ret = index_roots_read(instance, out);
-	return ret ? ret : rules_read(instance, out);
+	for (size_t i = 0; !ret && i < sizeof(parts) / sizeof(parts[0]); i++)
+		ret = parts[i](instance, out);
+	return ret;
 }
 
 /* If another process wrote a whole policy meanwhile, what was read mixes two policies and is read

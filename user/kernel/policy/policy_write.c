@@ -19,6 +19,7 @@
 #include "kernel/attach/trial_record.h"
 #include "kernel/instance/change.h"
 #include "kernel/maps/hot_table.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
@@ -35,75 +36,27 @@
 #include "policy/alarm.h"
 #include "policy/sets/set.h"
 
-#define BATCH 4096u
-
-/* Writes `count` elements from arrays of keys and values, in batches. */
-static int map_fill(int fd, const void *keys, size_t key_size, const void *values,
-		    size_t value_size, uint32_t count)
-{
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	int ret = 0;
-
-	for (uint32_t done = 0, n; !ret && done < count; done += n) {
-		n = count - done < BATCH ? count - done : BATCH;
-		ret = bpf_map_update_batch(fd, (const char *)keys + done * key_size,
-					   (const char *)values + done * value_size, &n, &opts);
-	}
-	return ret;
-}
-
-/* Writes `count` elements of an array from `first` on. */
-static int array_fill(int fd, uint32_t first, const void *values, size_t value_size, uint32_t count)
-{
-	FREED uint32_t *keys = calloc(count + 1, sizeof(*keys));
-
-	if (!keys)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		keys[i] = first + i;
-	return map_fill(fd, keys, sizeof(*keys), values, value_size, count);
-}
-
-static int rules_write(const struct instance *instance, const struct compiled *compiled)
-{
-	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
-
-	return fd < 0 ? fd
-		      : array_fill(fd, compiled->header.rules_begin + compiled->first_rule,
-				   compiled->rules, sizeof(*compiled->rules), compiled->rule_count);
-}
-
-static int trie_fill(int fd, const struct compiled *compiled)
-{
-	uint32_t count = compiled->prefix_count;
-	FREED struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
-	FREED struct rl_prefix_value *values = calloc(count, sizeof(*values));
-	int ret = keys && values ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; !ret && i < count; i++) {
-		keys[i] = compiled->prefixes[i].key;
-		values[i] = compiled->prefixes[i].value;
-	}
-	for (uint32_t done = 0; !ret && done < count; done += BATCH) {
-		ret = map_fill(fd, keys + done, sizeof(*keys), values + done, sizeof(*values),
-			       count - done < BATCH ? count - done : BATCH);
-		progress_report(done, "prefixes", (int)((uint64_t)done * 1000 / count));
-	}
-	progress_over();
-	return ret;
-}
-
 static int trie_write(const struct instance *instance, const struct compiled *compiled)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	uint32_t count = compiled->prefix_count;
 	int ret;
 
-	if (!compiled->prefix_count)
+	if (!count)
 		return 0;
-	CLOSED int fd =
-		bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
-			       sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
-	ret = fd < 0 ? fd : trie_fill(fd, compiled);
+	FREED struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
+	FREED struct rl_prefix_value *values = calloc(count, sizeof(*values));
+	if (!keys || !values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		keys[i] = compiled->prefixes[i].key;
+		values[i] = compiled->prefixes[i].value;
+	}
+	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(*keys),
+				       sizeof(*values), instance->info.prefixes, &opts);
+	ret = fd < 0 ? fd
+		     : map_fill(fd, keys, sizeof(*keys), values, sizeof(*values), count,
+				"prefixes");
 	return ret ? ret : inner_put(instance, instance->fd.tries, compiled->header.half, fd);
 }
 
@@ -148,9 +101,12 @@ int compiled_rules_write(const struct instance *instance, const struct compiled 
 			 const struct policy *next)
 {
 	int ret = comments_write(instance, next);
+	CLOSED int fd = ret ? ret : policy_map_open(instance, POLICY_MAP_rules);
 
-	if (!ret)
-		ret = rules_write(instance, compiled);
+	if (fd < 0)
+		return fd;
+	ret = array_fill(fd, compiled->header.rules_begin + compiled->first_rule, compiled->rules,
+			 sizeof(*compiled->rules), compiled->rule_count);
 	return ret ? ret : slots_prepare(instance, compiled);
 }
 
@@ -174,27 +130,17 @@ void policy_write_undo(const struct instance *instance)
 static int compiled_put(const struct instance *instance, const struct compiled *compiled,
 			const struct policy *next)
 {
+	static int (*const steps[])(const struct instance *, const struct compiled *) = {
+		extras_write, trie_write,   prefix_guide_write, index_write,
+		sets_write,   alarms_write, alarms_go_on,       share_counts_begin,
+	};
 	int ret = policy_program_ready(instance, compiled);
 
 	if (ret)
 		return ret;
 	ret = compiled_rules_write(instance, compiled, next);
-	if (!ret)
-		ret = extras_write(instance, compiled);
-	if (!ret)
-		ret = trie_write(instance, compiled);
-	if (!ret)
-		ret = prefix_guide_write(instance, compiled);
-	if (!ret)
-		ret = index_write(instance, compiled);
-	if (!ret)
-		ret = sets_write(instance, compiled);
-	if (!ret)
-		ret = alarms_write(instance, compiled);
-	if (!ret)
-		ret = alarms_go_on(instance, compiled);
-	if (!ret)
-		ret = share_counts_begin(instance, compiled);
+	for (size_t i = 0; !ret && i < sizeof(steps) / sizeof(steps[0]); i++)
+		ret = steps[i](instance, compiled);
 	if (!ret)
 		ret = connections_begin(instance, next);
 	if (!ret)
@@ -205,7 +151,9 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 static int compiled_write(const struct instance *instance, const struct compiled *compiled,
 			  const struct policy *next)
 {
-	uint32_t old_half = !compiled->header.half;
+	const struct instance_maps *fd = &instance->fd;
+	const int halves[] = {fd->tries,      fd->guides, fd->extras,      fd->rule_index,
+			      fd->set_groups, fd->alarms, fd->alarm_counts};
 	int ret;
 
 	inner_tidy(instance);
@@ -214,12 +162,8 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		policy_write_undo(instance);
 		return ret;
 	}
-	inner_drop(instance, instance->fd.tries, old_half);
-	inner_drop(instance, instance->fd.guides, old_half);
-	inner_drop(instance, instance->fd.extras, old_half);
-	inner_drop(instance, instance->fd.rule_index, old_half);
-	inner_drop(instance, instance->fd.set_groups, old_half);
-	alarms_drop(instance, old_half);
+	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++)
+		inner_drop(instance, halves[i], !compiled->header.half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) { /* else the former policy may come back, with its states */
@@ -339,26 +283,13 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 	return ret;
 }
 
-/* The policy on trial may have the same alarms, which then go on. */
-static void alarms_inherit_from_trial(const struct instance *instance,
-				      const struct compile_context *ctx, const struct policy *next,
-				      struct compiled *compiled)
-{
-	struct rl_policy_header header;
-	struct policy on_trial = {0};
-
-	if (!next->alarm_count || policy_read(instance, ctx, &header, &on_trial))
-		return;
-	alarms_inherit(next, &on_trial, compiled);
-	policy_clear(&on_trial);
-}
-
 /* The rules still own their slots: the next policy did not reuse the slots of the policy in force,
- * and limit ids are never reused. */
+ * and limit ids are never reused. The policy on trial may have the same alarms, which then go on.
+ */
 int instance_policy_restore(const struct instance *instance, const struct policy *before)
 {
 	struct rl_policy_header header = {0};
-	struct policy next = {0};
+	struct policy next = {0}, on_trial = {0};
 	struct compiled compiled = {0};
 	struct instance settled = *instance;
 	struct policy_errors errors;
@@ -380,10 +311,12 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
 	else {
-		alarms_inherit_from_trial(instance, &of.ctx, &next, &compiled);
+		if (next.alarm_count && !policy_read(instance, &of.ctx, &header, &on_trial))
+			alarms_inherit(&next, &on_trial, &compiled);
 		ret = compiled_write(&settled, &compiled, &next);
 	}
 	compiled_clear(&compiled);
+	policy_clear(&on_trial);
 	policy_clear(&next);
 	return ret;
 }

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
+#include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/comments.h"
@@ -88,10 +89,7 @@ static int entries_read(const struct reader *reader, const struct rl_range *rang
 	if (ret || !*count)
 		return ret;
 	CLOSED int fd = policy_map_open(reader->instance, POLICY_MAP_rules);
-	ret = fd < 0 ? fd : 0;
-	for (uint32_t i = 0; !ret && i < *count; i++)
-		ret = bpf_map_lookup_elem(fd, &(uint32_t){first + i}, &(*out)[i]);
-	return ret;
+	return fd < 0 ? fd : array_read(fd, first, *out, sizeof(**out), *count);
 }
 
 static int group_read(const struct reader *reader, const struct rl_range *range,
@@ -203,6 +201,19 @@ static int around_read(const struct reader *reader, const uint8_t addr[16])
 	return ret == -ENOENT ? 0 : ret;
 }
 
+static int read_end(const struct instance *instance, int ret, struct policy *out)
+{
+	if (ret == -ENOENT) /* no policy was written yet */
+		ret = 0;
+	if (ret >= 0)
+		ret = comments_read(instance, out);
+	if (ret >= 0)
+		return 0;
+	policy_clear(out);
+	report_read_error(instance, ret);
+	return ret;
+}
+
 /* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out)
@@ -230,16 +241,8 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 			ret = -EAGAIN;
 		}
 	}
-	if (ret == -ENOENT) /* no policy was written yet */
-		ret = 0;
-	if (!ret)
-		ret = comments_read(instance, out);
-	if (ret < 0) {
-		policy_clear(out);
-		report_read_error(instance, ret);
-	}
 	policy_sort(out, NULL);
-	return ret < 0 ? ret : 0;
+	return read_end(instance, ret, out);
 }
 
 int prefix_rules_read(const struct instance *instance, const struct rule *prefix,
@@ -260,16 +263,6 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 			 struct policy *out)
 {
 	struct rl_policy_header header;
-	int ret = prefix_rules_read(instance, prefix, out, &header);
 
-	if (ret == -ENOENT)
-		ret = 0;
-	if (ret >= 0)
-		ret = comments_read(instance, out);
-	if (ret < 0) {
-		policy_clear(out);
-		report_read_error(instance, ret);
-		return ret;
-	}
-	return 0;
+	return read_end(instance, prefix_rules_read(instance, prefix, out, &header), out);
 }

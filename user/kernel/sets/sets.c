@@ -29,14 +29,11 @@
 int sets_read(const struct instance *instance, struct rl_set out[RL_SETS_MAX])
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_sets);
-	int ret = 0;
 
 	memset(out, 0, RL_SETS_MAX * sizeof(*out));
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		ret = bpf_map_lookup_elem(fd, &i, &out[i]);
-	return ret;
+	return array_read(fd, 0, out, sizeof(*out), RL_SETS_MAX);
 }
 
 /* ---- pages */

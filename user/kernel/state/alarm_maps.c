@@ -138,9 +138,3 @@ int alarms_go_on(const struct instance *instance, const struct compiled *compile
 		ret = fd < 0 ? fd : map_put(fd, next);
 	return ret;
 }
-
-void alarms_drop(const struct instance *instance, uint32_t half)
-{
-	inner_drop(instance, instance->fd.alarms, half);
-	inner_drop(instance, instance->fd.alarm_counts, half);
-}

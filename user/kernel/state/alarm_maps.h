@@ -23,5 +23,3 @@ int alarms_write(const struct instance *instance, const struct compiled *compile
  * (compiled->alarm_from). Packets counted between this step and that are lost, which is some system
  * calls later: such a time counts as silence. */
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled);
-
-void alarms_drop(const struct instance *instance, uint32_t half);
