@@ -348,14 +348,13 @@ static void member_begin(const struct run *run, struct member *m, int number, ui
 			 .members = 1},
 	};
 	snprintf(a->token, sizeof(a->token), "%d", number);
-	assert_int_equal(fleet_table_open(m->options.url.shards, &a->table), 0);
 	member_connect(m);
 }
 
 static void members_end(void)
 {
 	for (int i = 0; i < MEMBERS; i++) {
-		fleet_table_close(&members[i].agent.table);
+		fleet_keys_clear(&members[i].agent.keys);
 		cluster_close(&members[i].agent.cluster);
 	}
 }

@@ -24,98 +24,94 @@ static struct rl_state_key key_of(uint32_t number)
 }
 
 /* Every key that should be there is, with its own entry; no other is. */
-static void assert_holds(struct fleet_table *table, const bool wanted[KEYS])
+static void assert_holds(struct fleet_entry *keys, const bool wanted[KEYS])
 {
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < KEYS; i++) {
 		struct rl_state_key key = key_of(i);
-		const struct fleet_entry *entry = fleet_table_find(table, &key);
+		const struct fleet_entry *entry = fleet_key_find(keys, &key);
 
 		assert_true(!entry == !wanted[i]);
 		if (!entry)
 			continue;
 		count++;
-		assert_in_range(entry - table->entries, 0, table->count - 1);
 		assert_memory_equal(&entry->key, &key, sizeof(key));
 		assert_int_equal(entry->used, i);
 	}
-	assert_int_equal(table->count, count);
+	assert_int_equal(HASH_COUNT(keys), count);
 }
 
 static void keys_come_and_go(void **state)
 {
 	static bool wanted[KEYS];
-	struct fleet_table table;
+	struct fleet_entry *keys = NULL;
 	uint64_t seed = 1;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(1, &table), 0);
 	for (int n = 0; n < 200000; n++) {
 		uint32_t i = (uint32_t)(random_next(&seed) % (n < 100000 ? KEYS : 50));
 		struct rl_state_key key = key_of(i);
-		struct fleet_entry *entry = fleet_table_find(&table, &key);
+		struct fleet_entry *entry = fleet_key_find(keys, &key);
 
 		assert_true(!entry == !wanted[i]);
 		if (entry) {
-			fleet_table_remove(&table, entry);
+			fleet_key_remove(&keys, entry);
 			wanted[i] = false;
 		} else {
-			entry = fleet_table_add(&table, &key, &limit);
+			entry = fleet_key_add(&keys, &key, &limit, 1);
 			if (entry)
 				entry->used = i;
 			wanted[i] = entry != NULL;
 		}
 		if (n % 50000 == 0)
-			assert_holds(&table, wanted);
+			assert_holds(keys, wanted);
 	}
-	assert_holds(&table, wanted);
-	fleet_table_close(&table);
+	assert_holds(keys, wanted);
+	fleet_keys_clear(&keys);
 }
 
 static void it_becomes_full_and_empty(void **state)
 {
 	static bool wanted[KEYS];
-	struct fleet_table table;
+	struct fleet_entry *keys = NULL;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(1, &table), 0);
 	for (uint32_t i = 0; i < KEYS; i++) {
 		struct rl_state_key key = key_of(i);
-		struct fleet_entry *entry = fleet_table_add(&table, &key, &limit);
+		struct fleet_entry *entry = fleet_key_add(&keys, &key, &limit, 1);
 
 		assert_true(!entry == (i >= KEYS_MAX));
 		wanted[i] = entry;
 		if (entry)
 			entry->used = i;
 	}
-	assert_holds(&table, wanted);
-	while (table.count)
-		fleet_table_remove(&table, &table.entries[0]);
+	assert_holds(keys, wanted);
+	while (keys)
+		fleet_key_remove(&keys, keys);
 	memset(wanted, 0, sizeof(wanted));
-	assert_holds(&table, wanted);
-	fleet_table_close(&table);
+	assert_holds(keys, wanted);
+	fleet_keys_clear(&keys);
 }
 
 static void names(void **state)
 {
 	struct rl_state_key key = {.limit_id = 1, .sport = 1, .dport = 2, .proto = 6};
-	struct fleet_table table;
+	struct fleet_entry *keys = NULL;
 
 	(void)state;
-	assert_int_equal(fleet_table_open(1, &table), 0);
-	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:*:1:2:6");
+	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name, "limit:*:1:2:6");
 	memcpy(key.addr, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
 	memcpy(key.peer, "\xfd\x78", 2);
-	assert_string_equal(fleet_table_add(&table, &key, &limit)->name,
+	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name,
 			    "limit:10.0.0.1>fd78:::1:2:6");
 	key.sport = key.dport = key.proto = 0;
-	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:10.0.0.1>fd78::");
+	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name, "limit:10.0.0.1>fd78::");
 	/* dest+dport: nothing else, but the limit's identity says which address it is */
 	memset(key.peer, 0, sizeof(key.peer));
 	key.dport = 53;
-	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:10.0.0.1:0:53:0");
-	fleet_table_close(&table);
+	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name, "limit:10.0.0.1:0:53:0");
+	fleet_keys_clear(&keys);
 }
 
 int main(void)

@@ -32,6 +32,13 @@ char *text_escape(const char *text)
 	return out;
 }
 
+uint64_t text_hash(const char *text, uint64_t hash)
+{
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
+	return hash;
+}
+
 void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
 {
 	char digits[NUMBER_TEXT_MAX];

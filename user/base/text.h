@@ -24,6 +24,9 @@ int byte_escape(char out[5], char c);
 /* Escapes the whole text; the caller frees it. NULL: out of memory. */
 char *text_escape(const char *text);
 
+/* FNV-1a, 64 bits, by G. Fowler, L. C. Noll and P. Vo; begins with `hash`. */
+uint64_t text_hash(const char *text, uint64_t hash);
+
 #define NUMBER_TEXT_MAX 64
 /* 1,234,567, in any locale */
 void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n);

@@ -20,6 +20,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "base/clock.h"
 #include "base/message.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -91,8 +92,8 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	}
 	a->session.shared = 0;
 	fleet_clear(a->instance, false);
-	for (size_t i = 0; i < a->table.count; i++)
-		fleet_entry_reset(&a->table.entries[i]);
+	for (struct fleet_entry *entry = a->keys; entry; entry = entry->hh.next)
+		fleet_entry_reset(entry);
 	agent_limits_write(a, fleet_now_ns());
 }
 
@@ -150,9 +151,9 @@ static size_t due_choose(struct agent *a, uint64_t now_ns)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < a->table.count; i++)
-		if (a->table.entries[i].next_ns <= now_ns)
-			a->due[count++] = &a->table.entries[i];
+	for (struct fleet_entry *entry = a->keys; entry; entry = entry->hh.next)
+		if (entry->next_ns <= now_ns)
+			a->due[count++] = entry;
 	if (count <= a->keys_per_tick)
 		return count;
 	qsort(a->due, count, sizeof(struct fleet_entry *), demand_compare);
@@ -174,16 +175,15 @@ static void keys_per_tick_adapt(struct agent *a, size_t count, uint64_t took_ns)
 
 static void idle_remove(struct agent *a, uint64_t now_ns)
 {
-	for (size_t i = 0; i < a->table.count;) {
-		struct fleet_entry *entry = &a->table.entries[i];
+	struct fleet_entry *entry, *next;
 
-		if (!fleet_entry_is_idle(entry, now_ns)) {
-			i++;
+	HASH_ITER(hh, a->keys, entry, next)
+	{
+		if (!fleet_entry_is_idle(entry, now_ns))
 			continue;
-		}
 		if (entry->granted)
 			fleet_grant_write(&a->maps, &entry->key, NULL);
-		fleet_table_remove(&a->table, entry);
+		fleet_key_remove(&a->keys, entry);
 	}
 }
 
@@ -274,12 +274,12 @@ static int session_exchange(struct agent *a, uint64_t now_ns)
 		return -1;
 	a->session.updated_ns = now_ns;
 	a->session.leases = 0;
-	for (size_t i = 0; i < a->table.count; i++)
-		a->session.leases += a->table.entries[i].held > 0 ||
-				     (a->table.entries[i].limit->window &&
-				      a->table.entries[i].grant.until_ns > now_ns);
+	for (const struct fleet_entry *entry = a->keys; entry; entry = entry->hh.next)
+		a->session.leases +=
+			entry->held > 0 || (entry->limit->window && entry->grant.until_ns > now_ns);
 	fleet_session_write(a->instance, &a->session);
-	if (a->session.shared || a->table.count > KEYS_MAX / 2) /* else they need a lease later */
+	if (a->session.shared ||
+	    HASH_COUNT(a->keys) > KEYS_MAX / 2) /* else they need a lease later */
 		idle_remove(a, now_ns);
 	return 0;
 }
@@ -294,7 +294,7 @@ static int tick(struct agent *a)
 	if (agent_policy_watch(a, now_ns))
 		return -1;
 	fleet_events_poll(&a->maps);
-	more = a->table.count * CHECK_KEY_NS;
+	more = HASH_COUNT(a->keys) * CHECK_KEY_NS;
 	a->pace.check_ns = CHECK_NS + more < CHECK_MOST_NS ? CHECK_NS + more : CHECK_MOST_NS;
 	a->pace.retry_ns = RETRY_NS + more < CHECK_MOST_NS ? RETRY_NS + more : CHECK_MOST_NS;
 	if (!a->cluster.count && now_ns >= a->retry_ns) {
@@ -358,8 +358,7 @@ static int agent_begin(struct agent *a)
 	a->due = calloc(KEYS_MAX, sizeof(struct fleet_entry *));
 	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
 		a->ask[kind].entries = calloc(KEYS_PER_TICK, sizeof(struct fleet_entry *));
-	if (!a->due || !a->ask[0].entries || !a->ask[1].entries ||
-	    fleet_table_open(a->options->url.shards, &a->table))
+	if (!a->due || !a->ask[0].entries || !a->ask[1].entries)
 		return fail("out of memory");
 	if (getrandom(&a->random, sizeof(a->random), 0) != sizeof(a->random))
 		return fail("getrandom failed: %s", strerror(errno));
@@ -390,12 +389,10 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	int signals = signals_open(), ret = signals < 0 ? -1 : 0;
 	bool begun;
 	uint64_t next_ns, now_ns;
-	struct timespec now;
 
 	if (agent.pace.patience_ns < 2 * options->interval_ns)
 		agent.pace.patience_ns = 2 * options->interval_ns;
-	clock_gettime(CLOCK_REALTIME, &now);
-	agent.session.since_ns = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+	agent.session.since_ns = clock_ns(CLOCK_REALTIME);
 	if (ret)
 		fail("signalfd failed: %s", strerror(errno));
 	else
@@ -417,7 +414,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 		agent_end(&agent);
 	cluster_close(&agent.cluster);
 	fleet_maps_close(&agent.maps);
-	fleet_table_close(&agent.table);
+	fleet_keys_clear(&agent.keys);
 	free(agent.limits);
 	free(agent.due);
 	free(agent.ask[0].entries);

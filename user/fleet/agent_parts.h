@@ -12,7 +12,7 @@ struct agent {
 	const struct fleet_options *options;
 	struct fleet_maps maps;
 	struct fleet_cluster cluster;
-	struct fleet_table table;
+	struct fleet_entry *keys;
 	struct fleet_limit *limits;
 	size_t limit_count;
 	struct fleet_entry **due; /* array of KEYS_MAX */

@@ -57,27 +57,21 @@ static void call_number(struct call *call, int64_t n)
 	call_word(call, text);
 }
 
-static void call_begin(const char *fleet, struct call *call, struct fleet_entry *const *entries,
-		       size_t count)
-{
-	call->count = 2;
-	call->number_count = 0;
-	call_number(call, (int64_t)count + 1);
-	fleet_key_make(call->capacity, fleet, entries[0]->shard, "capacity");
-	call_word(call, call->capacity);
-	for (size_t i = 0; i < count; i++) {
-		fleet_key_make(call->keys[i], fleet, entries[i]->shard, entries[i]->name);
-		call_word(call, call->keys[i]);
-	}
-}
-
 /* The node, or -1. */
 static int batch_send(const struct fleet_requester *asker, bool window,
 		      struct fleet_entry **entries, size_t count)
 {
 	static struct call call;
 
-	call_begin(asker->fleet, &call, entries, count);
+	call.count = 2;
+	call.number_count = 0;
+	call_number(&call, (int64_t)count + 1);
+	fleet_key_make(call.capacity, asker->fleet, entries[0]->shard, "capacity");
+	call_word(&call, call.capacity);
+	for (size_t i = 0; i < count; i++) {
+		fleet_key_make(call.keys[i], asker->fleet, entries[i]->shard, entries[i]->name);
+		call_word(&call, call.keys[i]);
+	}
 	for (size_t i = 0; i < count; i++) {
 		const struct fleet_entry *e = entries[i];
 		const uint32_t shares[] = {htole32(e->held), htole32(e->reserved), htole32(e->want),
@@ -162,18 +156,11 @@ static bool is_busy(const struct fleet_cluster *c, const struct fleet_entry *nex
 	return c->nodes[cluster_node(c, next->shard)].pending >= IN_FLIGHT;
 }
 
-static int slow_error(const struct fleet_requests *ask, size_t received, uint64_t took_ns,
-		      char error[LINK_ERROR_MAX])
-{
-	return link_error(error, "Redis is too slow: %zu of %zu keys in %llu ms", received,
-			  ask->count, (unsigned long long)took_ns / NS_PER_MS);
-}
-
 int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
 			const struct fleet_requests *ask, char error[LINK_ERROR_MAX])
 {
 	struct flight flights[FLIGHTS];
-	uint64_t begin_ns = fleet_now_ns();
+	uint64_t begin_ns = fleet_now_ns(), took_ns;
 	size_t sent = 0, received = 0, first = 0, next = 0;
 	int ret, later = 0;
 
@@ -200,8 +187,11 @@ int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_
 			return -1;
 		later |= ret;
 		received += flights[first++ % FLIGHTS].count;
-		if (fleet_now_ns() - begin_ns > asker->pace->patience_ns)
-			return slow_error(ask, received, fleet_now_ns() - begin_ns, error);
+		took_ns = fleet_now_ns() - begin_ns;
+		if (took_ns > asker->pace->patience_ns)
+			return link_error(error, "Redis is too slow: %zu of %zu keys in %llu ms",
+					  received, ask->count,
+					  (unsigned long long)took_ns / NS_PER_MS);
 	}
 	return later;
 }

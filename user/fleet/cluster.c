@@ -108,7 +108,8 @@ int cluster_call(struct fleet_cluster *c, int shard, enum fleet_script script, i
 {
 	int node = cluster_node(c, shard);
 
-	if (c->ask[shard] && link_asking(&c->nodes[node]))
+	/* The call may be for a slot that is about to come to this node. */
+	if (c->ask[shard] && redisAppendCommand(c->nodes[node].redis, "ASKING"))
 		return -1;
 	c->ask[shard] = 0;
 	return link_call(&c->nodes[node], script, count, words, lengths) ? -1 : node;

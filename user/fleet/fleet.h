@@ -55,9 +55,8 @@ uint64_t fleet_limit_overshoot(const struct fleet_limit *limit, uint32_t members
 uint64_t fleet_limit_rate(const struct fleet_limit *limit, double share);
 uint64_t fleet_limit_leased(const struct fleet_limit *limit);
 
-/* FNV-1a, which all members agree on; begins with FLEET_HASH. */
+/* Of text_hash(), as all members begin it. */
 #define FLEET_HASH 0xcbf29ce484222325ull
-uint64_t fleet_hash(const char *text, uint64_t hash);
 
 /* ---- lease.c: one key */
 
@@ -135,23 +134,14 @@ struct fleet_requester {
 int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
 			const struct fleet_requests *ask, char error[LINK_ERROR_MAX]);
 
-/* ---- table.c: all keys */
+/* ---- table.c: all keys; NULL: none */
 
-struct fleet_table {
-	struct fleet_entry *entries; /* `count` of them */
-	size_t count;
-	int shards;
-	struct fleet_entry *by_key;
-};
-
-int fleet_table_open(int shards, struct fleet_table *out);
-void fleet_table_close(struct fleet_table *table);
-struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_state_key *key);
+struct fleet_entry *fleet_key_find(struct fleet_entry *keys, const struct rl_state_key *key);
 /* NULL: there are KEYS_MAX already, or there is no memory. */
-struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_state_key *key,
-				    const struct fleet_limit *limit);
-/* The last entry takes its place. */
-void fleet_table_remove(struct fleet_table *table, struct fleet_entry *entry);
+struct fleet_entry *fleet_key_add(struct fleet_entry **keys, const struct rl_state_key *key,
+				  const struct fleet_limit *limit, int shards);
+void fleet_key_remove(struct fleet_entry **keys, struct fleet_entry *entry);
+void fleet_keys_clear(struct fleet_entry **keys);
 
 /* ---- agent.c */
 

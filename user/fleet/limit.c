@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithm/fleet_clock.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "fleet/fleet.h"
 #include "policy/policy.h"
@@ -14,14 +15,6 @@
 #define RATE_MOST    9.2e18
 #define BURST_PART   10  /* of a log's N, or of a second of a warm-up */
 #define WINDOW_PARTS 120 /* one of them is split evenly without a lease */
-
-/* 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
-uint64_t fleet_hash(const char *text, uint64_t hash)
-{
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-	return hash;
-}
 
 /* Hash of prefix, match, key, unit, algorithm and numbers; `over` and `for` do not count. */
 static void identity_make(const struct rule *rule, bool by_dest, char out[IDENTITY_MAX])
@@ -35,7 +28,7 @@ static void identity_make(const struct rule *rule, bool by_dest, char out[IDENTI
 	bare.limit.ban_ns = bare.limit.ban_source = bare.limit.mark = 0;
 	rule_print(text, sizeof(text), &bare, &plain);
 	snprintf(out, IDENTITY_MAX, "%016llx",
-		 (unsigned long long)fleet_hash(text, FLEET_HASH + by_dest));
+		 (unsigned long long)text_hash(text, FLEET_HASH + by_dest));
 }
 
 /* The burst of a limit; a part of N if its algorithm has none. */

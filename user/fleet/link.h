@@ -49,9 +49,6 @@ void link_close(struct fleet_link *link);
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,
 	      size_t *lengths);
 
-/* Queues ASKING: the next call may be for a slot that is about to come to this node. */
-int link_asking(struct fleet_link *link);
-
 /* The next answer, an array or, of a cluster, an error; the caller frees it. NULL with the error:
  * close the link then. */
 struct redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);

@@ -122,20 +122,22 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 	else
 		link_error(error, "%s:%u: %s", host->name, host->port,
 			   redis ? redis->errstr : "out of memory");
-	if (redis)
-		redisFree(redis);
+	redisFree(redis);
 	return NULL;
 }
 
-/* Sends one command and checks the type of its answer, which the caller frees. */
+/* Runs one command and checks the type of its answer, which the caller frees. */
 static redisReply *command_reply(redisContext *redis, int type, char error[LINK_ERROR_MAX],
-				 int count, const char **words)
+				 const char *format, ...)
 {
 	const char *wrong = "out of memory";
 	redisReply *reply = NULL;
+	va_list args;
 
-	if (!redisAppendCommandArgv(redis, count, words, NULL))
+	va_start(args, format);
+	if (!redisvAppendCommand(redis, format, args))
 		reply = reply_wait(redis, COMMAND_NS, &wrong);
+	va_end(args);
 	if (reply && reply->type == type)
 		return reply;
 	if (!reply)
@@ -143,44 +145,38 @@ static redisReply *command_reply(redisContext *redis, int type, char error[LINK_
 	else if (reply->type == REDIS_REPLY_ERROR)
 		link_error(error, "error from Redis: %s", reply->str);
 	else
-		link_error(error, "%s: unexpected answer from Redis", words[0]);
-	if (reply)
-		freeReplyObject(reply);
+		link_error(error, "%.*s: unexpected answer from Redis", (int)strcspn(format, " "),
+			   format);
+	freeReplyObject(reply);
 	return NULL;
 }
 
-static int command_run(redisContext *redis, char error[LINK_ERROR_MAX], int count,
-		       const char **words)
+static int reply_end(redisReply *reply)
 {
-	redisReply *reply = command_reply(redis, REDIS_REPLY_STATUS, error, count, words);
+	int ret = reply ? 0 : -1;
 
-	if (!reply)
-		return -1;
 	freeReplyObject(reply);
-	return 0;
+	return ret;
 }
 
 static int login(redisContext *redis, const struct fleet_url *url, char error[LINK_ERROR_MAX])
 {
-	const char *with_user[] = {"AUTH", url->user, url->password};
-	const char *without[] = {"AUTH", url->password};
-	char db[16];
-	const char *select[] = {"SELECT", db};
+	const int type = REDIS_REPLY_STATUS;
 	int ret = 0;
 
-	snprintf(db, sizeof(db), "%u", url->db);
 	if (*url->user)
-		ret = command_run(redis, error, 3, with_user);
+		ret = reply_end(
+			command_reply(redis, type, error, "AUTH %s %s", url->user, url->password));
 	else if (*url->password)
-		ret = command_run(redis, error, 2, without);
-	return ret || !url->db ? ret : command_run(redis, error, 2, select);
+		ret = reply_end(command_reply(redis, type, error, "AUTH %s", url->password));
+	return ret || !url->db ? ret
+			       : reply_end(command_reply(redis, type, error, "SELECT %u", url->db));
 }
 
 /* A replica is read-only; a former master may be one after a failover. */
 static int master_check(redisContext *redis, char error[LINK_ERROR_MAX])
 {
-	const char *words[] = {"ROLE"};
-	redisReply *reply = command_reply(redis, REDIS_REPLY_ARRAY, error, 1, words);
+	redisReply *reply = command_reply(redis, REDIS_REPLY_ARRAY, error, "ROLE");
 	int ret = 0;
 
 	if (!reply)
@@ -196,8 +192,8 @@ static int master_check(redisContext *redis, char error[LINK_ERROR_MAX])
 static int scripts_load(struct fleet_link *link, char error[LINK_ERROR_MAX])
 {
 	for (int i = 0; i < SCRIPT_COUNT; i++) {
-		const char *words[] = {"SCRIPT", "LOAD", fleet_scripts[i]};
-		redisReply *reply = command_reply(link->redis, REDIS_REPLY_STRING, error, 3, words);
+		redisReply *reply = command_reply(link->redis, REDIS_REPLY_STRING, error,
+						  "SCRIPT LOAD %s", fleet_scripts[i]);
 
 		if (!reply)
 			return -1;
@@ -225,22 +221,20 @@ static int master_read(const redisReply *reply, struct fleet_host *out)
 static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_host *out,
 		       char error[LINK_ERROR_MAX])
 {
-	const char *words[] = {"SENTINEL", "get-master-addr-by-name", url->master};
 	int ret = -1;
 
 	for (int i = 0; ret && i < url->host_count; i++) {
 		redisContext *sentinel = connect_to(&url->hosts[i], NULL, timeout_ns, error);
 		redisReply *reply =
-			sentinel ? command_reply(sentinel, REDIS_REPLY_ARRAY, error, 3, words)
+			sentinel ? command_reply(sentinel, REDIS_REPLY_ARRAY, error,
+						 "SENTINEL get-master-addr-by-name %s", url->master)
 				 : NULL;
 
 		ret = reply ? master_read(reply, out) : -1;
 		if (reply && ret)
 			link_error(error, "unexpected answer from a sentinel");
-		if (reply)
-			freeReplyObject(reply);
-		if (sentinel)
-			redisFree(sentinel);
+		freeReplyObject(reply);
+		redisFree(sentinel);
 	}
 	return ret;
 }
@@ -283,8 +277,7 @@ int link_open(const struct fleet_url *url, const struct fleet_host *to, uint64_t
 
 void link_close(struct fleet_link *link)
 {
-	if (link->redis)
-		redisFree(link->redis);
+	redisFree(link->redis);
 	link->redis = NULL;
 }
 
@@ -297,11 +290,6 @@ int link_call(struct fleet_link *link, enum fleet_script script, int count, cons
 	lengths[1] = strlen(words[1]);
 	link->pending++;
 	return redisAppendCommandArgv(link->redis, count, words, lengths) == REDIS_OK ? 0 : -1;
-}
-
-int link_asking(struct fleet_link *link)
-{
-	return redisAppendCommand(link->redis, "ASKING") == REDIS_OK ? 0 : -1;
 }
 
 redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX])

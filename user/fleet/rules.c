@@ -58,16 +58,15 @@ static int limits_make(struct agent *a, const struct policy *policy)
 /* Finds the limits of all keys again, by id; leases start anew. */
 static void table_restart(struct agent *a)
 {
-	for (size_t i = 0; i < a->table.count;) {
-		struct fleet_entry *entry = &a->table.entries[i];
+	struct fleet_entry *entry, *next;
 
+	HASH_ITER(hh, a->keys, entry, next)
+	{
 		entry->limit = limit_find(a, entry->key.limit_id);
-		if (entry->limit) {
+		if (entry->limit)
 			fleet_entry_reset(entry);
-			i++;
-		} else {
-			fleet_table_remove(&a->table, entry);
-		}
+		else
+			fleet_key_remove(&a->keys, entry);
 	}
 }
 
@@ -94,9 +93,9 @@ int agent_key_wanted(void *arg, void *data, size_t size)
 
 	if (size != sizeof(*key))
 		return 0;
-	entry = fleet_table_find(&a->table, key);
+	entry = fleet_key_find(a->keys, key);
 	limit = entry ? NULL : limit_find(a, key->limit_id);
-	if (!entry && limit && !fleet_table_add(&a->table, key, limit))
+	if (!entry && limit && !fleet_key_add(&a->keys, key, limit, a->options->url.shards))
 		agent_shed(a, 1, "have no lease: too many keys");
 	if (entry && !entry->backoff_ns && !entry->limit->window)
 		entry->next_ns = 0; /* needs more than its last request */

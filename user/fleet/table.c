@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The keys of an agent: an array, indexed by uthash. */
-#include <errno.h>
+/* The keys of an agent, in a table of uthash. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "fleet/fleet.h"
 
-int fleet_table_open(int shards, struct fleet_table *out)
+void fleet_keys_clear(struct fleet_entry **keys)
 {
-	*out = (struct fleet_table){.entries = calloc(KEYS_MAX, sizeof(*out->entries)),
-				    .shards = shards};
-	return out->entries ? 0 : -ENOMEM;
+	struct fleet_entry *entry, *next;
+
+	HASH_ITER(hh, *keys, entry, next)
+	fleet_key_remove(keys, entry);
 }
 
-void fleet_table_close(struct fleet_table *table)
-{
-	HASH_CLEAR(hh, table->by_key);
-	free(table->entries);
-	memset(table, 0, sizeof(*table));
-}
-
-struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_state_key *key)
+struct fleet_entry *fleet_key_find(struct fleet_entry *keys, const struct rl_state_key *key)
 {
 	struct fleet_entry *entry;
 
-	HASH_FIND(hh, table->by_key, key, sizeof(*key), entry);
+	HASH_FIND(hh, keys, key, sizeof(*key), entry);
 	return entry;
 }
 
@@ -51,43 +45,27 @@ static void name_make(const struct rl_state_key *key, const char *limit, char *o
 		snprintf(out, size, "%s:%.46s%.47s", limit, addr, peer);
 }
 
-static bool index_add(struct fleet_table *table, struct fleet_entry *entry)
+struct fleet_entry *fleet_key_add(struct fleet_entry **keys, const struct rl_state_key *key,
+				  const struct fleet_limit *limit, int shards)
 {
-	HASH_ADD(hh, table->by_key, key, sizeof(entry->key), entry);
-	return entry->hh.tbl;
-}
+	struct fleet_entry *entry = HASH_COUNT(*keys) < KEYS_MAX ? calloc(1, sizeof(*entry)) : NULL;
 
-struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_state_key *key,
-				    const struct fleet_limit *limit)
-{
-	struct fleet_entry *entry = &table->entries[table->count];
-
-	if (table->count == KEYS_MAX)
+	if (!entry)
 		return NULL;
-	memset(entry, 0, sizeof(*entry));
 	entry->key = *key;
 	entry->limit = limit;
 	name_make(key, limit->identity, entry->name, sizeof(entry->name));
-	entry->shard = (int)(fleet_hash(entry->name, FLEET_HASH) % table->shards);
+	entry->shard = (int)(text_hash(entry->name, FLEET_HASH) % shards);
 	fleet_entry_reset(entry);
-	if (!index_add(table, entry))
-		return NULL;
-	table->count++;
-	return entry;
+	HASH_ADD(hh, *keys, key, sizeof(entry->key), entry);
+	if (entry->hh.tbl)
+		return entry;
+	free(entry);
+	return NULL;
 }
 
-/* Moves the last entry into the gap; without memory to index it, drops it too, and its lease
- * expires. */
-void fleet_table_remove(struct fleet_table *table, struct fleet_entry *entry)
+void fleet_key_remove(struct fleet_entry **keys, struct fleet_entry *entry)
 {
-	struct fleet_entry *last;
-
-	hash_remove(table->by_key, entry);
-	do {
-		last = &table->entries[--table->count];
-		if (last == entry)
-			return;
-		hash_remove(table->by_key, last);
-		*entry = *last;
-	} while (!index_add(table, entry));
+	hash_remove(*keys, entry);
+	free(entry);
 }

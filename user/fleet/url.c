@@ -4,6 +4,7 @@
 #include "fleet/url.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -26,13 +27,6 @@ static bool text_get(char out[FLEET_TEXT_MAX], const char *from, size_t len)
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = strchr(digits, c | 0x20);
-
-	return c && at ? (int)(at - digits) : -1;
-}
-
 /* %XX, in place. */
 static bool percent_decode(char *text)
 {
@@ -43,9 +37,9 @@ static bool percent_decode(char *text)
 			*to++ = *text;
 			continue;
 		}
-		if (hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
+		if (strspn(text + 1, "0123456789abcdefABCDEF") < 2)
 			return false;
-		*to++ = (char)(hex_digit(text[1]) << 4 | hex_digit(text[2]));
+		*to++ = (char)strtoul((char[]){text[1], text[2], '\0'}, NULL, 16);
 		text += 2;
 	}
 	*to = '\0';
