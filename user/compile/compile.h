@@ -45,19 +45,10 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		     struct policy *out);
 
 /* A set of the policy, from the words in the kernel and its number. */
+void set_compile(const struct policy_set *set, struct rl_set_words *out);
 void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set *out);
 
 /* Where the rules of a range stand, and how many there are; `root` is that of a range with an
  * index. False: the maps contradict each other. */
 bool range_extent(const struct rl_range *range, const struct rl_index_entry *root, uint32_t *first,
 		  uint32_t *count);
-
-/* Append the rules of one range (`count` entries), or of one prefix of the trie (those of its
- * range; 0: it has none); `in` has their extras. Call policy_sort() afterwards. 0, -ENOMEM or
- * -EBADMSG. */
-int range_decompile(const struct compiled *in, const struct rule *prefix,
-		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
-		    struct policy *out);
-int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
-		     const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
-		     struct policy *out);

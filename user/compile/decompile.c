@@ -84,9 +84,10 @@ static int entry_limit(const struct compiled *in, const struct rl_rule *entry, s
 	return 0;
 }
 
-int range_decompile(const struct compiled *in, const struct rule *prefix,
-		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
-		    struct policy *out)
+/* Appends the rules of `count` entries; `in` has their extras. */
+static int range_decompile(const struct compiled *in, const struct rule *prefix,
+			   const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+			   struct policy *out)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct rl_rule *entry = &entries[i];
@@ -109,9 +110,10 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 	return 0;
 }
 
-int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
-		     const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
-		     struct policy *out)
+/* Appends those of a prefix of the trie; 0 entries: it has a plain verdict. */
+static int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
+			    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+			    struct policy *out)
 {
 	struct rule rule = {.kind = PREFIX_ADDR};
 

@@ -17,188 +17,121 @@
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/maps/prefix_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "policy/policy.h"
-#include "policy/sets/set.h"
 
 #define READ_RETRIES 100
 
-struct reader {
-	const struct instance *instance;
-	struct compiled compiled; /* of it the header, the extras and the sets */
-	int trie;                 /* -1: none */
-	int index;                /* negative: none, or why it could not be opened */
-	uint64_t now_ns;
-	struct policy *out;
-};
-
-static int reader_open(const struct instance *instance, struct policy *out, struct reader *reader)
+/* Of a policy without its prefixes: leaves the rules of this prefix alone. */
+static void others_drop(struct compiled *policy, const struct rule *prefix)
 {
-	struct compile_context ctx;
+	struct rl_set_groups *groups = policy->groups;
+
+	if (prefix->kind != PREFIX_ANY)
+		policy->header.any.count = 0;
+	if (prefix->kind != PREFIX_DEVICE)
+		policy->header.device.count = 0;
+	for (uint32_t id = 0; groups && id < RL_SETS_MAX; id++)
+		if (prefix->kind != PREFIX_SET ||
+		    strcmp(prefix->set, groups->words[id].name) != 0) {
+			groups->defined &= ~(1ull << id);
+			groups->range[id].count = 0;
+		}
+}
+
+/* The prefix, where the trie has it, or all that hold it. */
+static int prefixes_find(const struct instance *instance, const struct rule *prefix, bool all,
+			 struct compiled *out)
+{
+	CLOSED int trie = inner_open(instance, instance->fd.tries, out->header.half);
+	struct compiled_prefix at;
 	int ret;
 
-	instance_compile_context(instance, NULL, &ctx);
-	*reader = (struct reader){.instance = instance,
-				  .trie = -1,
-				  .index = -EBADMSG,
-				  .now_ns = ctx.now_ns,
-				  .out = out};
-	ret = policy_header_read(instance, &reader->compiled.header);
-	if (!ret)
-		ret = extras_read(instance, &reader->compiled);
-	if (!ret)
-		ret = set_groups_read(instance, &reader->compiled);
-	if (!ret && reader->compiled.header.uses & RL_USE_INDEX)
-		reader->index =
-			inner_open(instance, instance->fd.rule_index, reader->compiled.header.half);
-	if (ret || !reader->compiled.header.prefixes)
-		return ret;
-	reader->trie = inner_open(instance, instance->fd.tries, reader->compiled.header.half);
-	return reader->trie < 0 ? reader->trie : 0;
-}
-
-static void reader_close(struct reader *reader)
-{
-	scope_fd(&reader->trie);
-	scope_fd(&reader->index);
-	compiled_clear(&reader->compiled);
-}
-
-/* *out is to be freed. */
-static int entries_read(const struct reader *reader, const struct rl_range *range,
-			struct rl_rule **out, uint32_t *count)
-{
-	bool indexed = range->match_mode == RL_MATCH_MODE_INDEXED;
-	struct rl_index_entry root;
-	uint32_t first = 0;
-	int ret = 0;
-
-	*out = NULL;
-	*count = 0;
-	if (range->count && indexed)
-		ret = reader->index < 0 ? reader->index
-					: bpf_map_lookup_elem(reader->index, &range->first, &root);
-	if (!ret && range->count && !range_extent(range, &root, &first, count))
-		ret = -EBADMSG;
-	if (!ret)
-		*out = calloc(*count + 1, sizeof(**out));
-	if (!ret && !*out)
-		ret = -ENOMEM;
-	if (ret || !*count)
-		return ret;
-	CLOSED int fd = policy_map_open(reader->instance, POLICY_MAP_rules);
-	return fd < 0 ? fd : array_read(fd, first, *out, sizeof(**out), *count);
-}
-
-static int group_read(const struct reader *reader, const struct rl_range *range,
-		      const struct rule *prefix)
-{
-	FREED struct rl_rule *entries = NULL;
-	uint32_t count;
-	int ret = entries_read(reader, range, &entries, &count);
-
-	return ret ? ret
-		   : range_decompile(&reader->compiled, prefix, entries, count, reader->now_ns,
-				     reader->out);
-}
-
-static int word_read(const struct reader *reader, enum prefix_kind kind)
-{
-	const struct rl_policy_header *header = &reader->compiled.header;
-
-	return group_read(reader, kind == PREFIX_ANY ? &header->any : &header->device,
-			  &(struct rule){.kind = kind});
-}
-
-/* The set of that number, and the rules for its members. */
-static int set_read(const struct reader *reader, uint32_t id)
-{
-	const struct rl_set_groups *groups = reader->compiled.groups;
-	struct rule prefix = {.kind = PREFIX_SET};
-	struct policy_set set;
-	int ret;
-
-	set_decompile(&groups->words[id], id, &set);
-	memcpy(prefix.set, set.name, sizeof(prefix.set));
-	ret = policy_set_put(reader->out, &set);
-	if (ret || !(groups->prefixes >> id & 1))
-		return ret;
-	return group_read(reader, &groups->range[id], &prefix);
-}
-
-/* All sets, or that of this name. */
-static int sets_of_policy_read(const struct reader *reader, const char *name)
-{
-	const struct rl_set_groups *groups = reader->compiled.groups;
-	int ret = 0;
-
-	for (uint32_t id = 0; !ret && groups && id < RL_SETS_MAX; id++)
-		if (groups->defined >> id & 1 && (!name || !strcmp(name, groups->words[id].name)))
-			ret = set_read(reader, id);
-	return ret;
-}
-
-/* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
-static int trie_lookup(const struct reader *reader, const struct rl_prefix_key *key,
-		       struct rl_prefix_value *out)
-{
-	return reader->trie < 0 ? -ENOENT : bpf_map_lookup_elem(reader->trie, key, out);
-}
-
-static int value_read(const struct reader *reader, const struct rl_prefix_key *key,
-		      const struct rl_prefix_value *value)
-{
-	struct compiled_prefix prefix = {.key = *key, .value = *value};
-	FREED struct rl_rule *entries = NULL;
-	uint32_t count;
-	int ret = entries_read(reader, &value->range, &entries, &count);
-
-	return ret ? ret
-		   : prefix_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
-				      reader->out);
-}
-
-/* 1 if the trie has the prefix. */
-static int prefix_read(const struct reader *reader, const struct rule *prefix)
-{
-	struct rl_prefix_value value;
-	struct rl_prefix_key key;
-	int ret;
-
-	if (prefix->kind == PREFIX_SET)
-		return sets_of_policy_read(reader, prefix->set);
-	if (prefix->kind != PREFIX_ADDR)
-		return word_read(reader, prefix->kind);
-	prefix_key_compile(prefix, &key);
-	ret = trie_lookup(reader, &key, &value);
-	if (ret == -ENOENT || (!ret && value.len != key.len))
-		return 0;
-	if (!ret)
-		ret = value_read(reader, &key, &value);
-	return ret ? ret : 1;
-}
-
-/* Reads every prefix that holds the address. */
-static int around_read(const struct reader *reader, const uint8_t addr[16])
-{
-	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
-	struct rl_prefix_value value;
-	struct rl_prefix_key key;
-	int ret;
-
-	memcpy(prefix.addr, addr, sizeof(prefix.addr));
-	prefix_key_compile(&prefix, &key);
-	while (!(ret = trie_lookup(reader, &key, &value))) {
-		key.len = value.len;
-		prefix_mask(key.addr, addr, key.len - RL_FAMILY_BITS);
-		ret = value_read(reader, &key, &value);
-		if (ret || key.len == RL_FAMILY_BITS)
-			return ret;
-		key.len--;
+	if (trie < 0)
+		return trie;
+	out->prefixes = calloc(RL_FAMILY_BITS + 129, sizeof(*out->prefixes)); /* by length */
+	if (!out->prefixes)
+		return -ENOMEM;
+	prefix_key_compile(prefix, &at.key);
+	while (!(ret = bpf_map_lookup_elem(trie, &at.key, &at.value))) {
+		if (at.value.len < RL_FAMILY_BITS || at.value.len > at.key.len)
+			return -EBADMSG;
+		if (!all && at.value.len != at.key.len)
+			return 0;
+		at.key.len = at.value.len;
+		prefix_mask(at.key.addr, prefix->addr, at.key.len - RL_FAMILY_BITS);
+		out->prefixes[out->prefix_count++] = at;
+		if (!all || at.key.len == RL_FAMILY_BITS)
+			return 0;
+		at.key.len--;
 	}
 	return ret == -ENOENT ? 0 : ret;
+}
+
+/* Reads the rules of a range, and lets that, or its root, lead to where they are in *out. */
+static int range_read(const struct instance *instance, struct rl_range *range, struct compiled *out)
+{
+	bool indexed = range->match_mode == RL_MATCH_MODE_INDEXED;
+	struct rl_index_entry *root = indexed && range->first < out->index.count
+					      ? &out->index.entries[range->first]
+					      : NULL;
+	uint32_t first, count;
+	struct rl_rule *rules;
+
+	if (!range->count)
+		return 0;
+	if (!range_extent(range, root, &first, &count))
+		return -EBADMSG;
+	rules = reallocarray(out->rules, out->rule_count + count + 1, sizeof(*rules));
+	if (!rules)
+		return -ENOMEM;
+	out->rules = rules;
+	*(root ? &root->first : &range->first) = out->rule_count;
+	out->rule_count += count;
+	CLOSED int fd = policy_map_open(instance, POLICY_MAP_rules);
+	return fd < 0 ? fd
+		      : array_read(fd, first, rules + out->rule_count - count, sizeof(*rules),
+				   count);
+}
+
+/* A part of the policy as a policy of its own: the rules of the prefix; or of all prefixes that
+ * hold it, of all sets, of `any` and of `device`. 1 if the trie has such a prefix. */
+static int part_read(const struct instance *instance, const struct rule *prefix, bool all,
+		     struct rl_policy_header *header, struct policy *out)
+{
+	struct compiled part = {0};
+	struct compile_context ctx;
+	int ret = policy_header_read(instance, &part.header), found;
+
+	*header = part.header;
+	if (!ret)
+		ret = extras_read(instance, &part);
+	if (!ret)
+		ret = set_groups_read(instance, &part);
+	if (!ret && prefix->kind == PREFIX_ADDR && part.header.prefixes)
+		ret = prefixes_find(instance, prefix, all, &part);
+	if (!ret && !all)
+		others_drop(&part, prefix);
+	found = part.prefix_count > 0;
+	if (!ret)
+		ret = index_roots_read(instance, &part);
+	if (!ret)
+		ret = range_read(instance, &part.header.device, &part);
+	if (!ret)
+		ret = range_read(instance, &part.header.any, &part);
+	for (uint32_t i = 0; !ret && i < part.prefix_count; i++)
+		ret = range_read(instance, &part.prefixes[i].value.range, &part);
+	for (uint32_t id = 0; !ret && part.groups && id < RL_SETS_MAX; id++)
+		ret = range_read(instance, &part.groups->range[id], &part);
+	part.header.rules_begin = 0;
+	instance_compile_context(instance, NULL, &ctx);
+	if (!ret)
+		ret = policy_decompile(&part, &ctx, out);
+	compiled_clear(&part);
+	return ret ? ret : found;
 }
 
 static int read_end(const struct instance *instance, int ret, struct policy *out)
@@ -218,45 +151,26 @@ static int read_end(const struct instance *instance, int ret, struct policy *out
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out)
 {
+	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
 	int ret = -EAGAIN;
 
+	memcpy(prefix.addr, addr, sizeof(prefix.addr));
 	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
-		struct rl_policy_header after;
-		struct reader reader;
-		uint64_t written;
+		struct rl_policy_header before, after;
 
-		ret = reader_open(instance, out, &reader);
-		if (!ret)
-			ret = word_read(&reader, PREFIX_DEVICE);
-		if (!ret)
-			ret = word_read(&reader, PREFIX_ANY);
-		if (!ret)
-			ret = sets_of_policy_read(&reader, NULL);
-		if (!ret)
-			ret = around_read(&reader, addr);
-		written = reader.compiled.header.written;
-		reader_close(&reader);
-		if (!policy_header_read(instance, &after) && after.written != written) {
+		ret = part_read(instance, &prefix, true, &before, out);
+		if (!policy_header_read(instance, &after) && after.written != before.written) {
 			policy_clear(out);
 			ret = -EAGAIN;
 		}
 	}
-	policy_sort(out, NULL);
 	return read_end(instance, ret, out);
 }
 
 int prefix_rules_read(const struct instance *instance, const struct rule *prefix,
 		      struct policy *out, struct rl_policy_header *header)
 {
-	struct reader reader;
-	int ret = reader_open(instance, out, &reader);
-
-	if (!ret)
-		ret = prefix_read(&reader, prefix);
-	*header = reader.compiled.header;
-	reader_close(&reader);
-	policy_sort(out, NULL);
-	return ret;
+	return part_read(instance, prefix, false, header, out);
 }
 
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
@@ -264,5 +178,5 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 {
 	struct rl_policy_header header;
 
-	return read_end(instance, prefix_rules_read(instance, prefix, out, &header), out);
+	return read_end(instance, part_read(instance, prefix, false, &header, out), out);
 }
