@@ -19,7 +19,7 @@ static int number_of(const struct rl_set *sets, const char *name)
 	return -ENOENT;
 }
 
-static void words_emit(const struct policy_set *set, struct rl_set_words *out)
+void set_compile(const struct policy_set *set, struct rl_set_words *out)
 {
 	*out = (struct rl_set_words){
 		.every_ns = set->every_ns,
@@ -72,7 +72,7 @@ int sets_inherit(struct build *b, struct policy *next)
 		taken |= 1ull << number;
 		b->out->groups->defined |= 1ull << number;
 		next->sets[i].id = number;
-		words_emit(&next->sets[i], &b->out->groups->words[number]);
+		set_compile(&next->sets[i], &b->out->groups->words[number]);
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/membarrier.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,24 +314,6 @@ int peers_fed(const struct instance *instance)
 
 #define ROOT_INODE 1 /* of the hierarchy; the root of a namespace is another directory of it */
 
-/* Blanks in a path are written as octal numbers. */
-static void path_unescape(char *path)
-{
-	char *to = path;
-
-	for (const char *from = path; *from; to++) {
-		unsigned int byte;
-
-		if (sscanf(from, "\\%3o", &byte) == 1) {
-			*to = (char)byte;
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
 static int root_open_at(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
@@ -346,32 +329,16 @@ static int root_open_at(const char *path)
 	return ret;
 }
 
-/* The mount point of such a line of mountinfo, in it; proc(5). NULL: it is of something else. */
-static char *mount_point(char *line)
-{
-	char *kind = strstr(line, " - cgroup2 "), *point = line;
-
-	for (int field = 0; kind && point && field < 4; field++)
-		point = strchr(point + 1, ' ');
-	if (!kind || !point || point > kind)
-		return NULL;
-	*strchrnul(++point, ' ') = '\0';
-	path_unescape(point);
-	return point;
-}
-
 int cgroup_root_open(void)
 {
-	CLOSED_FILE FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const struct mntent *mount;
 	int fd = mounts ? -ENOENT : -errno;
-	FREED char *line = NULL;
-	size_t size = 0;
 
-	while (fd < 0 && mounts && getline(&line, &size, mounts) >= 0) {
-		const char *point = mount_point(line);
-
-		if (point)
-			fd = root_open_at(point);
-	}
+	while (fd < 0 && mounts && (mount = getmntent(mounts)))
+		if (!strcmp(mount->mnt_type, "cgroup2"))
+			fd = root_open_at(mount->mnt_dir);
+	if (mounts)
+		endmntent(mounts);
 	return fd;
 }

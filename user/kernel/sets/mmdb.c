@@ -207,32 +207,15 @@ static const char *tree_walk(MMDB_s *mmdb, const char *pick, struct member_list 
 
 /* ---- the database */
 
-static int copy_make(const char *text, size_t size)
-{
-	int fd = memfd_create("rlctl-mmdb", MFD_CLOEXEC);
-
-	for (size_t at = 0; fd >= 0 && at < size;) {
-		ssize_t n = write(fd, text + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			close(fd);
-			return -1;
-		}
-		at += n;
-	}
-	return fd;
-}
-
 const char *mmdb_read(const char *text, size_t size, const char *pick, struct member_list *list)
 {
-	CLOSED int fd = size ? copy_make(text, size) : -1;
+	CLOSED int fd = size ? memfd_create("rlctl-mmdb", MFD_CLOEXEC) : -1;
 	const char *why;
 	char path[32];
 	MMDB_s mmdb;
 
-	if (fd < 0)
+	/* Short where there is no memory. */
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
 		return size ? MEMBER_NO_MEMORY : "it is empty";
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (MMDB_open(path, MMDB_MODE_MMAP, &mmdb) != MMDB_SUCCESS)

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/file_link.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "kernel/scope.h"
 #include "policy/sets/member_file.h"
@@ -24,17 +25,10 @@
 #define SETTLE_NS \
 	(50 * NS_PER_MS) /* a file that was written to so lately may be written to again */
 
-static uint64_t text_hash(uint64_t hash, const char *text)
-{
-	while (*text)
-		hash = (hash ^ (unsigned char)*text++) * 0x100000001b3ull;
-	return hash;
-}
-
 static struct set_stamp stamp_of(const struct rl_set_words *words, const struct stat *file)
 {
 	uint64_t of = text_hash(
-		text_hash(words->shortest[0] | words->shortest[1] << 8, words->path), words->pick);
+		words->pick, text_hash(words->path, words->shortest[0] | words->shortest[1] << 8));
 	uint64_t taken = of ^ file->st_dev ^ words->timeout_ns;
 
 	return (struct set_stamp){
@@ -74,38 +68,37 @@ static int text_read(int fd, char *text, size_t size)
 }
 
 /* Is it the same file, unchanged, and has been so for a moment? */
-static bool is_settled(const char *path, const struct stat *before)
+static bool is_settled(const struct rl_set_words *words, const struct set_stamp *before)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
-	uint64_t changed = (uint64_t)before->st_mtim.tv_sec * NS_PER_SECOND +
-			   (uint64_t)before->st_mtim.tv_nsec;
-	struct stat after;
+	struct set_stamp after;
 
-	return !stat(path, &after) && after.st_ino == before->st_ino &&
-	       after.st_dev == before->st_dev && after.st_size == before->st_size &&
-	       after.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-	       after.st_mtim.tv_nsec == before->st_mtim.tv_nsec &&
-	       (now < changed || now - changed >= SETTLE_NS);
+	return !set_stamp_get(words, &after) && after.inode == before->inode &&
+	       after.size == before->size && after.time_ns == before->time_ns &&
+	       (now < before->time_ns || now - before->time_ns >= SETTLE_NS);
 }
 
 /* Once. -ESTALE: it was changed meanwhile. */
-static int file_read(const char *path, uint64_t size_max, char **text, struct stat *file)
+static int file_read(const struct rl_set_words *words, uint64_t size_max, char **text,
+		     struct set_stamp *stamp)
 {
-	CLOSED int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	int ret = fd < 0 || fstat(fd, file) ? -errno : 0;
+	CLOSED int fd = open(words->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat file;
+	int ret = fd < 0 || fstat(fd, &file) ? -errno : 0;
 
 	*text = NULL;
-	if (!ret && !S_ISREG(file->st_mode))
+	if (!ret && !S_ISREG(file.st_mode))
 		ret = -EINVAL;
-	if (!ret && (uint64_t)file->st_size > size_max)
+	if (!ret && (uint64_t)file.st_size > size_max)
 		ret = -EFBIG;
-	if (!ret && link_is_foreign(path, file))
+	if (!ret && link_is_foreign(words->path, &file))
 		ret = -ELOOP;
 	if (ret)
 		return ret;
-	*text = malloc(file->st_size + 1);
-	ret = *text ? text_read(fd, *text, file->st_size) : -ENOMEM;
-	if (!ret && !is_settled(path, file))
+	*stamp = stamp_of(words, &file);
+	*text = malloc(stamp->size + 1);
+	ret = *text ? text_read(fd, *text, stamp->size) : -ENOMEM;
+	if (!ret && !is_settled(words, stamp))
 		ret = -ESTALE;
 	if (ret) {
 		free(*text);
@@ -136,23 +129,17 @@ static const char *why_not(int error, uint64_t size_max)
 	}
 }
 
-const char *set_file_read(const struct rl_set_words *words, char **text, size_t *size,
-			  struct set_stamp *stamp)
+const char *set_file_read(const struct rl_set_words *words, char **text, struct set_stamp *stamp)
 {
 	const struct timespec pause = {.tv_nsec = SETTLE_NS};
 	uint64_t size_max =
 		words->source == RL_SET_MMDB ? DATABASE_SIZE : MEMBER_FILE_SIZE(words->max);
-	struct stat file;
 	int ret = -ESTALE;
 
 	for (int i = 0; ret == -ESTALE && i < TRIES; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		ret = file_read(words->path, size_max, text, &file);
+		ret = file_read(words, size_max, text, stamp);
 	}
-	if (ret)
-		return why_not(ret, size_max);
-	*size = file.st_size;
-	*stamp = stamp_of(words, &file);
-	return NULL;
+	return ret ? why_not(ret, size_max) : NULL;
 }

@@ -19,10 +19,9 @@ struct set_stamp {
 /* 0 or -errno. */
 int set_stamp_get(const struct rl_set_words *words, struct set_stamp *out);
 
-/* Text of words->path as it was at one moment. NULL, or why it could not be read, in a buffer that
- * the next call overwrites. *text is freed by the caller. */
-const char *set_file_read(const struct rl_set_words *words, char **text, size_t *size,
-			  struct set_stamp *stamp);
+/* Text of words->path as it was at one moment, stamp->size bytes. NULL, or why it could not be
+ * read, in a buffer that the next call overwrites. *text is freed by the caller. */
+const char *set_file_read(const struct rl_set_words *words, char **text, struct set_stamp *stamp);
 
 /* ---- mmdb.c: networks of a database of countries or autonomous systems, in MaxMind's format */
 

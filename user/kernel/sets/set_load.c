@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "compile/compile.h"
 #include "kernel/instance/open.h"
 #include "kernel/policy/policy_read.h"
 #include "kernel/scope.h"
@@ -97,16 +98,16 @@ static void file_read(struct loading *loading, uint64_t now_ns)
 {
 	const struct rl_set_words *words = loading->words;
 	char *text = NULL;
-	size_t size = 0;
 
 	loading->list.max = words->max;
 	memcpy(loading->list.shortest, words->shortest, sizeof(words->shortest));
-	loading->why = set_file_read(words, &text, &size, &loading->stamp);
+	loading->why = set_file_read(words, &text, &loading->stamp);
 	if (!loading->why)
-		loading->why = words->source == RL_SET_MMDB
-				       ? mmdb_read(text, size, words->pick, &loading->list)
-				       : member_file_parse(text, size, words->name, now_ns,
-							   &loading->list);
+		loading->why =
+			words->source == RL_SET_MMDB
+				? mmdb_read(text, loading->stamp.size, words->pick, &loading->list)
+				: member_file_parse(text, loading->stamp.size, words->name, now_ns,
+						    &loading->list);
 	free(text);
 	if (!loading->why)
 		lines_check(loading);
@@ -248,23 +249,6 @@ static void bad_note(const struct loading *loading)
 		     list->host_bits, list->host_bits == 1 ? "" : "es");
 }
 
-static int outcome_report(const struct loading *loading)
-{
-	const struct rl_set_words *words = loading->words;
-	bool warns = loading->load->warns;
-
-	bad_note(loading);
-	if (!loading->why)
-		return loading->list.guarded && !warns ? -1 : 0;
-	if (warns)
-		note("warning: set %s: %s: %s: its members stay as they were", words->name,
-		     words->path, loading->why);
-	else
-		fail("set %s: %s: %s: its members stay as they were", words->name, words->path,
-		     loading->why);
-	return warns ? 0 : -1;
-}
-
 static int set_load(const struct set_load *load, const struct rl_set_words *words)
 {
 	struct loading loading = {.load = load, .words = words};
@@ -276,8 +260,16 @@ static int set_load(const struct set_load *load, const struct rl_set_words *word
 			sizeof(loading.why_text)))
 		loading.why = loading.why_text;
 	ret = set_write(&loading);
-	if (!ret)
-		ret = outcome_report(&loading);
+	if (!ret) {
+		bad_note(&loading);
+		if (loading.why && load->warns)
+			note("warning: set %s: %s: %s: its members stay as they were", words->name,
+			     words->path, loading.why);
+		else if (loading.why)
+			fail("set %s: %s: %s: its members stay as they were", words->name,
+			     words->path, loading.why);
+		ret = !load->warns && (loading.why || loading.list.guarded) ? -1 : 0;
+	}
 	if (load->tell)
 		load->tell(words, &loading.list, &loading.result, loading.why, load->arg);
 	member_list_clear(&loading.list);
@@ -346,18 +338,11 @@ int sets_load(struct set_load *load)
  * to be said. */
 static void set_try(const struct policy_set *set, struct set_session *session, const char *then)
 {
-	struct rl_set_words words = {
-		.source = set->source,
-		.max = set->max,
-		.timeout_ns = set->timeout_ns,
-		.shortest = {set->shortest[0], set->shortest[1]},
-	};
+	struct rl_set_words words;
 	struct loading loading = {.words = &words};
 	int number = session ? set_session_find(session, set->name) : -ENOENT;
 
-	memcpy(words.name, set->name, sizeof(words.name));
-	memcpy(words.path, set->path, sizeof(words.path));
-	memcpy(words.pick, set->pick, sizeof(words.pick));
+	set_compile(set, &words);
 	file_read(&loading, session ? instance_now(session->instance) : clock_ns(CLOCK_REALTIME));
 	if (!loading.why && number >= 0)
 		table_write(&loading, session, number);

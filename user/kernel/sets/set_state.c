@@ -83,37 +83,26 @@ static int gathering_print(struct set_session *session, struct gathering *gather
 	return fclose(file) ? -ENOMEM : 0;
 }
 
-static int dynamic_print(const struct instance *instance, struct gathering *gathering, char **text,
-			 size_t *size, size_t *members)
-{
-	FREED struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
-	int ret = words ? sets_words_read(instance, words) : -ENOMEM;
-	struct set_session session;
-
-	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		if (words[i].name[0] && words[i].source == RL_SET_DYNAMIC)
-			gathering->dynamic |= 1ull << i;
-	if (ret || !gathering->dynamic)
-		return ret;
-	ret = set_session_open(instance, false, &session);
-	if (ret)
-		return ret;
-	ret = gathering_print(&session, gathering, words, text, size, members);
-	set_session_close(&session);
-	return ret;
-}
-
 int set_state_print(const struct instance *instance, const char *owner, char **text, size_t *size,
 		    size_t *members)
 {
 	FREED struct gathering *gathering = calloc(1, sizeof(*gathering));
-	int ret = -ENOMEM;
+	FREED struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
+	int ret = gathering && words ? sets_words_read(instance, words) : -ENOMEM;
+	struct set_session session;
 
 	*text = NULL;
 	*size = *members = 0;
-	if (gathering) {
-		gathering->owner = owner;
-		ret = dynamic_print(instance, gathering, text, size, members);
+	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
+		if (words[i].name[0] && words[i].source == RL_SET_DYNAMIC)
+			gathering->dynamic |= 1ull << i;
+	if (!ret && gathering->dynamic) {
+		ret = set_session_open(instance, false, &session);
+		if (!ret) {
+			gathering->owner = owner;
+			ret = gathering_print(&session, gathering, words, text, size, members);
+			set_session_close(&session);
+		}
 	}
 	for (uint32_t i = 0; gathering && i < RL_SETS_MAX; i++)
 		member_list_clear(&gathering->lists[i]);

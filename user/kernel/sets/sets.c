@@ -234,7 +234,7 @@ int set_matched(const struct instance *instance, uint32_t set, struct rl_amount 
 	return fd < 0 ? fd : percpu_sum(fd, set, (uint64_t *)out, sizeof(*out) / sizeof(uint64_t));
 }
 
-int set_matched_clear(const struct instance *instance, uint32_t set)
+static int set_matched_clear(const struct instance *instance, uint32_t set)
 {
 	CLOSED int fd = policy_map_open(instance, POLICY_MAP_set_counts);
 	int cpus = cpus_possible();
@@ -272,15 +272,11 @@ void set_live_close(struct set_live *live)
 	live->open = false;
 }
 
-struct count {
-	uint32_t members[RL_SETS_MAX][2];
-};
-
 static int member_count(uint32_t set, const struct member_entry *entry, void *arg)
 {
-	struct count *count = arg;
+	uint32_t(*members)[2] = arg;
 
-	count->members[set][!member_is_ipv4(&entry->member)]++;
+	members[set][!member_is_ipv4(&entry->member)]++;
 	return 0;
 }
 
@@ -293,11 +289,10 @@ static int members_count(struct set_session *session)
 
 	if (!layout->stale && (!next || (int32_t)(next - session->table.now) > 0))
 		return 0;
-	FREED struct count *count = calloc(1, sizeof(*count));
-	ret = count ? member_table_walk(&session->table, ~0ull, member_count, count) : -ENOMEM;
+	uint32_t members[RL_SETS_MAX][2] = {0};
+	ret = member_table_walk(&session->table, ~0ull, member_count, members);
 	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		for (int ipv6 = 0; ipv6 < 2; ipv6++)
-			session->sets[i].members[ipv6] = count->members[i][ipv6];
+		memcpy(session->sets[i].members, members[i], sizeof(members[i]));
 	return ret;
 }
 

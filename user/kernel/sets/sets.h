@@ -54,7 +54,6 @@ int set_session_close(struct set_session *session);
 int set_session_find(const struct set_session *session, const char *name);
 
 /* Packets and bytes of all CPUs that members of the set sent (or, as dst, received). */
-int set_matched_clear(const struct instance *instance, uint32_t set);
 int set_matched(const struct instance *instance, uint32_t set, struct rl_amount *out);
 
 /* ---- the members of the sets of a policy in force, and their history */
