@@ -12,6 +12,20 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
 
+int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
+{
+	CLOSED int fd = inner_open(instance, instance->fd.policy, 0);
+
+	return fd < 0 ? fd : map_get(fd, out);
+}
+
+uint64_t instance_generation(const struct instance *instance)
+{
+	struct rl_policy_header header;
+
+	return policy_header_read(instance, &header) ? 0 : header.generation;
+}
+
 struct rl_policy_header *header_in_force_map(const struct instance *instance)
 {
 	CLOSED int fd = inner_open(instance, instance->fd.policy, 0);

@@ -20,7 +20,7 @@
 #include "kernel/policy/comments.h"
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/alarm_maps.h"
+#include "kernel/state/alarms.h"
 
 #define READ_RETRIES 100
 
@@ -47,20 +47,6 @@ void instance_compile_context(const struct instance *instance, const struct poli
 }
 
 /* ---- reading */
-
-int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
-{
-	CLOSED int fd = inner_open(instance, instance->fd.policy, 0);
-
-	return fd < 0 ? fd : map_get(fd, out);
-}
-
-uint64_t instance_generation(const struct instance *instance)
-{
-	struct rl_policy_header header;
-
-	return policy_header_read(instance, &header) ? 0 : header.generation;
-}
 
 int extras_read(const struct instance *instance, struct compiled *out)
 {

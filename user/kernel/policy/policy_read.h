@@ -6,17 +6,12 @@
 
 #include "compile/compile.h"
 #include "kernel/instance/instance.h"
+#include "kernel/policy/header_in_force.h"
 #include "policy/policy.h"
 #include "rlctl_abi.h"
 
 /* The policy in force. *out must be empty. Reports. */
 int instance_policy_read(const struct instance *instance, struct policy *out);
-
-/* Increases with every policy that takes effect; 0: none did, or it cannot be read. */
-uint64_t instance_generation(const struct instance *instance);
-
-/* The policy's header; -ENOENT if none was written yet. Silent. */
-int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
 
 /* Reads out->extras, of the policy that out->header is of. 0 or a negative errno. */
 int extras_read(const struct instance *instance, struct compiled *out);
