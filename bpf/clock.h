@@ -9,22 +9,19 @@
 
 #include "packet/packet.h"
 
-const volatile __u64 clock_tick_ns = 4000000; /* set at attach */
-const volatile __u64 clock_tick_base_ns = 0;
-const volatile bool clock_injected = false;
 volatile __u64 clock_now_ns = 0;
 volatile __u64 clock_late_ns = 0; /* of the tick clock behind the precise one; for tests */
 
 static __always_inline __u64 clock_tick(void)
 {
-	if (clock_injected)
+	if (config.clock_injected)
 		return clock_now_ns - clock_late_ns;
-	return bpf_jiffies64() * clock_tick_ns + clock_tick_base_ns;
+	return bpf_jiffies64() * config.clock_tick_ns + config.clock_tick_base_ns;
 }
 
 static __always_inline __u64 clock_precise(struct packet *p)
 {
-	if (clock_injected)
+	if (config.clock_injected)
 		return clock_now_ns;
 	if (!p->precise_ns)
 		p->precise_ns = bpf_ktime_get_ns();

@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "config.h"
 #include "rlctl_abi.h"
 
 /* The buckets of accounts (`per account N`), by the id of their limits; of all instances of the
@@ -39,8 +40,6 @@ struct {
 } peers SEC(".maps");
 
 /* A copy of headers that cannot be read where they lie: xdp.h, skb_parse.h. */
-const volatile __u32 headers_reach = RL_HEADERS_REACH; /* or RL_HEADERS_REACH_SMALL; at attach */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -19,9 +19,9 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 
 	if (amount > rule->window.amount)
 		return false;
-	if (!log || sliding_log_admits(&rule->window, log, now_ns, log_depth, amount))
+	if (!log || sliding_log_admits(&rule->window, log, now_ns, config.log_depth, amount))
 		return true;
-	*until_ns = sliding_log_end(&rule->window, log, log_depth);
+	*until_ns = sliding_log_end(&rule->window, log, config.log_depth);
 	return false;
 }
 
@@ -38,7 +38,7 @@ __noinline int log_consume(struct packet *p, const struct rl_rule *rule, __u64 n
 		log = log_create(&key);
 	if (!log)
 		return OUTCOME_NO_ROOM;
-	return sliding_log_consume(&rule->window, log, now_ns, log_depth, &p->receipt.entry)
+	return sliding_log_consume(&rule->window, log, now_ns, config.log_depth, &p->receipt.entry)
 		       ? OUTCOME_WITHIN
 		       : OUTCOME_OVER;
 }
@@ -54,7 +54,7 @@ __noinline int log_refund_one(struct packet *p, const struct rl_rule *rule)
 	key_build(&key, p, rule);
 	log = log_find(&key);
 	if (log)
-		sliding_log_refund(&rule->window, log, log_depth, p->receipt.entry);
+		sliding_log_refund(&rule->window, log, config.log_depth, p->receipt.entry);
 	return 0;
 }
 

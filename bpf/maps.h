@@ -6,8 +6,6 @@
 
 #include "common.h"
 
-const volatile __u64 hot_seed[2] = {0}; /* of all hashes but asked.h's; drawn at attach */
-
 /* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
 struct policy_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

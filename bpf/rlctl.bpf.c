@@ -36,12 +36,12 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 {
 	int found;
 
-	if (EXTENDED && walks_index)
+	if (EXTENDED && config.walks_index)
 		d->half = header->half;
 	found = prefix_collect(d, header);
 	if (found == FOUND_ALLOW)
 		return decided_alone(d, RL_REASON_ALLOWED);
-	if (keeps_states && header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))
+	if (config.keeps_states && header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))
 		return RL_REASON_BANNED;
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
@@ -146,7 +146,8 @@ static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
 {
 	if (!(uses & RL_USE_STRANGERS))
 		return true;
-	return p->proof >= PROOF_STRANGER && !(counts_alarms && p->proof == PROOF_ESTABLISHED);
+	return p->proof >= PROOF_STRANGER &&
+	       !(config.counts_alarms && p->proof == PROOF_ESTABLISHED);
 }
 
 /* The sets that its addresses are in, and the filters that hold. */
@@ -155,11 +156,11 @@ static __always_inline void facts_keep(void *ctx, bool skb, struct decision *d,
 {
 	/* The bytes that rules with `payload` compare: rules are classified without the packet
 	 * itself. */
-	if (matches_payload)
+	if (config.matches_payload)
 		skb ? skb_payload_copy(ctx, &d->p, header) : xdp_payload_copy(ctx, &d->p, header);
-	if (walks_sets)
+	if (config.walks_sets)
 		sets_find(d, header);
-	if (runs_filters)
+	if (config.runs_filters)
 		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
 }
 
@@ -181,11 +182,12 @@ static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
 {
-	if (shares_limits && asks_proof && d->p.facts.sender.busy)
+	if (config.shares_limits && config.asks_proof && d->p.facts.sender.busy)
 		is_established(ctx, skb, &d->p);
-	if (!counts_alarms || !(header->uses & RL_USE_FACTS_FIRST))
+	if (!config.counts_alarms || !(header->uses & RL_USE_FACTS_FIRST))
 		facts_keep(ctx, skb, d, header);
-	else if (walks_sets && (goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
+	else if (config.walks_sets &&
+		 (config.goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
 		d->p.cacheable = 0;
 }
 
@@ -196,7 +198,7 @@ static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 /* Does a match hold that a rule has beside `new-source`? */
 __noinline int known_by_holds(struct decision *d, const struct rl_policy_header *header)
 {
-	if (!known_by_match || !d || !header)
+	if (!config.known_by_match || !d || !header)
 		return 0;
 	for (__u32 i = 0; i < RL_KNOWN_BY_MAX && i < header->known_by.count; i++) {
 		struct rl_rule *rule = rule_at(header->known_by.first + i);
@@ -240,16 +242,16 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 
 	if (!header)
 		return RL_REASON_UNMATCHED;
-	if (hot_mask || header->prefixes)
+	if (config.hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 #if EXTENDED
-	if (reads_vlans)
+	if (config.reads_vlans)
 		d->p.facts.number[RL_NUMBER_VLAN] = skb ? skb_vlan(ctx) : xdp_vlan(ctx);
-	if (asks_proof && !no_shortcuts)
+	if (config.asks_proof && !config.no_shortcuts)
 		stranger_note(&d->p);
-	if (has_alarms)
+	if (config.has_alarms)
 		alarms_keep(ctx, skb, d, header);
-	if (shares_limits) {
+	if (config.shares_limits) {
 		shares_look(&d->p);
 		d->p.facts.ripens_ms = header->ripens_ms;
 		if (refused_by_pattern(d, header))
@@ -266,7 +268,7 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason) &&
 	    may_become_known(ctx, skb, d, header))
 		source_remember(&d->p);
-	if (EXTENDED && keeps_asked && reason_passes(reason))
+	if (EXTENDED && config.keeps_asked && reason_passes(reason))
 		skb ? skb_they_began(ctx, &d->p) : xdp_they_began(ctx, &d->p);
 	return reason;
 }
@@ -293,7 +295,7 @@ static __always_inline enum rl_reason frame_decide(void *ctx, bool skb, struct d
 		reason = packet_decide(ctx, skb, d);
 	}
 	account(d, reason, skb ? packet_count(&d->p) : 1);
-	if (clock_injected) {
+	if (config.clock_injected) {
 		simulated_reason = reason;
 		simulated_counter_id = decision_counter_id(d);
 	}
@@ -331,7 +333,7 @@ int rlctl_tc(struct __sk_buff *skb)
 	if (!reason_passes(reason))
 		return TC_ACT_SHOT;
 	skb_mark(skb, d);
-	if (frames_leave)
+	if (config.frames_leave)
 		skb_delay(skb, &d->p);
 	return TC_ACT_UNSPEC;
 }
@@ -350,7 +352,7 @@ int rlctl_simulate(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	frame_decide(ctx, false, d, xdp_parse(ctx, &d->p));
 	simulated_end(batch, packet);
-	if (simulated_in_turn && batch->done < batch->count)
+	if (config.simulated_in_turn && batch->done < batch->count)
 		bpf_tail_call(ctx, &simulate_again, 0);
 	return XDP_DROP;
 }

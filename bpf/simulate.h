@@ -10,8 +10,6 @@
 #include "match/payload.h"
 #include "packet/xdp.h"
 
-const volatile bool simulated_in_turn = false; /* this kernel can go on with the next packet */
-
 /* Both exist in simulations only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

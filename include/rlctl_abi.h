@@ -60,6 +60,7 @@
 #define RL_ABI_VERSION 24u
 
 #include "abi/alarms.h"
+#include "abi/config.h"
 #include "abi/connections.h"
 #include "abi/fields.h"
 #include "abi/filter.h"

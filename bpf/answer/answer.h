@@ -23,9 +23,6 @@
 #define ANSWER_AT      63 /* no transport header of an answer begins further in; 2^n - 1 */
 _Static_assert(LINK_BYTES_MAX + sizeof(struct ipv6hdr) <= ANSWER_AT, "the headers before it");
 
-const volatile struct rl_gcra answers_rate = {}; /* set at attach */
-const volatile __u32 answers_batch = 1;
-
 /* ---- the rate */
 
 static __always_inline struct rl_answers *answers_of_cpu(void)
@@ -48,7 +45,7 @@ static __always_inline struct rl_gcra gcra_constant(const volatile struct rl_gcr
 /* May one more be sent? */
 __noinline int answer_take(struct packet *p)
 {
-	const struct rl_gcra rate = gcra_constant(&answers_rate);
+	const struct rl_gcra rate = gcra_constant(&config.answers_rate);
 	struct rl_answers *all, *own;
 	__u64 taken;
 
@@ -62,10 +59,11 @@ __noinline int answer_take(struct packet *p)
 		own->left--;
 		return 1;
 	}
-	if (!gcra_consume(&rate, &all->word, gcra_now(clock_precise(p)), answers_batch, &taken))
+	if (!gcra_consume(&rate, &all->word, gcra_now(clock_precise(p)), config.answers_batch,
+			  &taken))
 		return 0;
 	own->since_ns = clock_tick();
-	own->left = answers_batch - 1;
+	own->left = config.answers_batch - 1;
 	return 1;
 }
 

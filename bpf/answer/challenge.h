@@ -18,10 +18,6 @@
 #define TCP_OPTION_MSS  2
 #define TCP_FLAGS_FINAL 0x05 /* FIN, RST */
 
-const volatile bool challenges = false;           /* the policy in force has such a limit */
-const volatile struct rl_gcra existing_rate = {}; /* set at attach */
-const volatile __u16 challenge_mss4 = 1460, challenge_mss6 = 1440; /* of the device's MTU */
-
 /* A SYN over the limit becomes one of these. */
 enum challenge { CHALLENGE_DROPPED, CHALLENGE_PASSES, CHALLENGE_EXISTS, CHALLENGE_ANSWERED };
 
@@ -159,13 +155,14 @@ __noinline int challenge_ask(struct xdp_md *ctx, struct packet *p)
 	bytes = tcp_load(ctx, p, &tcp);
 	if (!bytes || tcp.bytes[13] & TCP_FLAGS_FINAL)
 		return CHALLENGE_DROPPED;
-	return clock_injected ? simulated_challenge(p) : socket_challenge(ctx, p, &tcp, bytes);
+	return config.clock_injected ? simulated_challenge(p)
+				     : socket_challenge(ctx, p, &tcp, bytes);
 }
 
 /* May one more SYN of a connection that exists pass? */
 __noinline int existing_take(struct packet *p)
 {
-	const struct rl_gcra rate = gcra_constant(&existing_rate);
+	const struct rl_gcra rate = gcra_constant(&config.existing_rate);
 	struct rl_answers *all = only(&answers);
 	__u64 taken;
 
@@ -181,7 +178,8 @@ __noinline int challenge(struct xdp_md *ctx, struct packet *p)
 	if (!p || !answer_may(ctx, p) || !answer_take(p))
 		return CHALLENGE_DROPPED;
 	challenged = challenge_ask(ctx, p);
-	if (challenged == CHALLENGE_ANSWERED && !clock_injected && !challenge_is_ours(ctx, p))
+	if (challenged == CHALLENGE_ANSWERED && !config.clock_injected &&
+	    !challenge_is_ours(ctx, p))
 		challenged = CHALLENGE_DROPPED;
 	if (challenged == CHALLENGE_EXISTS)
 		challenged = existing_take(p) ? CHALLENGE_PASSES : CHALLENGE_DROPPED;
@@ -193,7 +191,7 @@ __noinline int challenge(struct xdp_md *ctx, struct packet *p)
 static __always_inline __u16 syn_ack_mss(const struct packet *p)
 {
 	__u16 asked = p->receipt.cookie >> 32;
-	__u16 most = p->flags & PACKET_IPV4 ? challenge_mss4 : challenge_mss6;
+	__u16 most = p->flags & PACKET_IPV4 ? config.challenge_mss4 : config.challenge_mss6;
 
 	return asked < most ? asked : most;
 }

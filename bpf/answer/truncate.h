@@ -28,8 +28,6 @@
 #define DNS_CD         0x10
 #define EDNS_DO        0x8000
 
-const volatile bool truncates = false; /* the policy has such a limit */
-
 struct dns_header {
 	__be16 id;
 	__u8 flags, codes;
@@ -139,7 +137,7 @@ __noinline int query_find(struct xdp_md *ctx, struct packet *p)
 	struct dns_query *query;
 	__u32 bytes;
 
-	if (!truncates || !p || p->proto != IPPROTO_UDP || p->sport == DNS_PORT ||
+	if (!config.truncates || !p || p->proto != IPPROTO_UDP || p->sport == DNS_PORT ||
 	    !answer_may(ctx, p))
 		return 0;
 	bytes = p->payload < QUERY_BYTES_MAX ? p->payload : QUERY_BYTES_MAX;
@@ -205,7 +203,7 @@ __noinline int query_truncate(struct xdp_md *ctx, struct packet *p)
 	struct dns_query *query;
 	__u32 bytes;
 
-	if (!truncates || !p)
+	if (!config.truncates || !p)
 		return 0;
 	bytes = p->receipt.query.end + (p->receipt.query.edns ? sizeof(struct dns_opt) : 0);
 	query = query_copy(ctx, p, bytes);

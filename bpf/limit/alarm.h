@@ -35,10 +35,10 @@ __noinline __u64 alarm_counted(__u32 half, __u32 alarm)
 	struct rl_alarm_counts *counts = alarm_counts_of(half);
 	__u64 sum = 0;
 
-	if (!counts_alarms || !counts)
+	if (!config.counts_alarms || !counts)
 		return 0;
 	alarm &= RL_ALARMS_MAX - 1;
-	for (__u32 cpu = 0; cpu < counters_cpus; cpu++)
+	for (__u32 cpu = 0; cpu < config.counters_cpus; cpu++)
 		sum += READ_ONCE(counts[cpu].count[alarm]);
 	return sum;
 }
@@ -130,7 +130,7 @@ __noinline int alarms_count(struct decision *d, const struct rl_policy_header *h
 {
 	struct rl_alarm_counts *counts;
 
-	if (!counts_alarms || !d || !header)
+	if (!config.counts_alarms || !d || !header)
 		return 0;
 	counts = alarm_counts_of(header->half);
 	if (!counts)

@@ -18,11 +18,9 @@
 #include "limit/key.h"
 #include "maps.h"
 
-const volatile __u32 connection_mask = 1; /* sets - 1 */
-
 static __always_inline bool connections_are_of(const struct rl_rule *rule)
 {
-	return EXTENDED && counts_connections && rule->backend == RL_BACKEND_CONNECTIONS;
+	return EXTENDED && config.counts_connections && rule->backend == RL_BACKEND_CONNECTIONS;
 }
 
 static __always_inline __u64 connections_open(const struct packet *p, const struct rl_rule *rule)
@@ -38,19 +36,19 @@ static __always_inline __u64 connections_open(const struct packet *p, const stru
 	c.sport = p->sport;
 	c.dport = p->dport;
 	hash = connection_hash(all->seed, rule->limit_id, &rule->limit, &c);
-	first = connection_set_of(hash, connection_mask, false);
-	second = connection_set_of(hash, connection_mask, true);
+	first = connection_set_of(hash, config.connection_mask, false);
+	second = connection_set_of(hash, config.connection_mask, true);
 	barrier_var(first); /* the verifier of Linux 6.1 follows no more than the last step */
 	barrier_var(second);
-	return connection_set_count(&all->set[first & connection_mask], hash) +
-	       connection_set_count(&all->set[second & connection_mask], hash);
+	return connection_set_count(&all->set[first & config.connection_mask], hash) +
+	       connection_set_count(&all->set[second & config.connection_mask], hash);
 }
 
 /* Where packets over the limit pass, only SYNs are counted: it is not known whether others belong
  * to a socket. A later fragment opens nothing. */
 __noinline int connections_admits(struct packet *p, const struct rl_rule *rule)
 {
-	if (!EXTENDED || !counts_connections || !p || !rule)
+	if (!EXTENDED || !config.counts_connections || !p || !rule)
 		return 1;
 	if (p->flags & PACKET_LATER)
 		return 1;

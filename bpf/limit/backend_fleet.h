@@ -41,14 +41,14 @@ static __always_inline __u64 fleet_cost(const struct rl_rule *rule, __u64 amount
 
 static __always_inline struct rl_fleet_key *fleet_key_find(const struct rl_state_key *key)
 {
-	return has_fleet ? bpf_map_lookup_elem(map_there(&fleet_keys), key) : NULL;
+	return config.has_fleet ? bpf_map_lookup_elem(map_there(&fleet_keys), key) : NULL;
 }
 
 static __always_inline struct rl_fleet_key *fleet_key_create(const struct rl_state_key *key)
 {
 	struct rl_fleet_key none = {};
 
-	if (!has_fleet)
+	if (!config.has_fleet)
 		return NULL;
 	bpf_map_update_elem(map_there(&fleet_keys), key, &none, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map_there(&fleet_keys), key);
@@ -59,7 +59,7 @@ __noinline int fleet_ask(struct rl_state_key *key, struct rl_fleet_key *state, _
 {
 	__u64 old;
 
-	if (!has_fleet || !key || !state)
+	if (!config.has_fleet || !key || !state)
 		return 0;
 	old = READ_ONCE(state->asked_ns);
 	if (now_ns - old < FLEET_ASK_NS ||

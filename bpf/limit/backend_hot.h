@@ -21,7 +21,7 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 	if (slot) {
 		word = READ_ONCE(slot->word);
 		if (gcra_offers(&rule->gcra, word, now, amount, &next, &taken)) {
-			if (frames_leave)
+			if (config.frames_leave)
 				return true;
 			plan_bucket(plan, PLAN_HOT, word, next, taken);
 			plan->index = key.set;

@@ -26,7 +26,7 @@
 
 static __always_inline bool parts_are_of(const struct rl_rule *rule)
 {
-	return shares_limits && rule->backend == RL_BACKEND_PARTS;
+	return config.shares_limits && rule->backend == RL_BACKEND_PARTS;
 }
 
 /* Those of all CPUs. */
@@ -38,13 +38,13 @@ static __always_inline struct rl_share_counts *share_counts_of(__u32 index)
 /* The sum of all CPUs' counts; what: a word of rl_share_counts. */
 __noinline __u64 share_counted(__u32 index, __u32 what)
 {
-	struct rl_share_counts *counts = shares_limits ? share_counts_of(index) : NULL;
+	struct rl_share_counts *counts = config.shares_limits ? share_counts_of(index) : NULL;
 	__u64 sum = 0;
 
 	if (!counts)
 		return 0;
 	what &= 2 * RL_SHARE_COUNTS - 1;
-	for (__u32 cpu = 0; cpu < counters_cpus; cpu++)
+	for (__u32 cpu = 0; cpu < config.counters_cpus; cpu++)
 		sum += READ_ONCE(((__u64 *)&counts[cpu])[what]);
 	return sum;
 }
@@ -230,9 +230,9 @@ __noinline __u64 parts_reserve(struct packet *p, const struct rl_rule *rule)
 		if (p->proof < PROOF_STRANGER || p->proof == PROOF_ESTABLISHED)
 			return 0;
 	}
-	if (walks_sets && rule->parts.keep_for >= RL_KEEP_SET) {
+	if (config.walks_sets && rule->parts.keep_for >= RL_KEEP_SET) {
 		const struct facts *fact = &p->facts;
-		__u64 sets = goes_by_dest ? fact->dst_sets : fact->src_sets;
+		__u64 sets = config.goes_by_dest ? fact->dst_sets : fact->src_sets;
 
 		if (sets >> (rule->parts.keep_for - RL_KEEP_SET) & 1)
 			return 0;

@@ -87,9 +87,9 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 	word = READ_ONCE(state->word);
 	if (!gcra_offers(&rule->gcra, word, now, amount, &next, &taken))
 		return false;
-	if (!batch && !frames_leave)
+	if (!batch && !config.frames_leave)
 		plan_bucket(plan, PLAN_SHARED, word, next, taken);
-	if (EXTENDED && has_accounts)
+	if (EXTENDED && config.has_accounts)
 		plan->index = rule->limit_id;
 	return true;
 }

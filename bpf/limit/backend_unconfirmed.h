@@ -47,9 +47,6 @@
 #include "limit/outcome.h"
 #include "limit/refusal.h"
 
-/* From one creation to the next, of each CPU; at attach. */
-const volatile __u64 creation_ns[RL_LRU_COUNT] = {1000, 1000, 1000, 1000};
-
 /* The answer of the hot table. ASK: the LRU holds the key. LOOK: it may, but no slot says so. */
 enum unconfirmed {
 	UNCONFIRMED_REFUSED,
@@ -82,7 +79,7 @@ static __always_inline bool creation_allowed(const struct rl_rule *rule)
 	if (*next - now_ns > RL_CREATION_SAVE_NS)
 		return false;
 	barrier_var(lru); /* the verifier has forgotten its bound on the way through the stack */
-	*next += creation_ns[lru & (RL_LRU_COUNT - 1)];
+	*next += config.creation_ns[lru & (RL_LRU_COUNT - 1)];
 	return true;
 }
 
@@ -106,7 +103,7 @@ static __always_inline bool unconfirmed_fits(const struct packet *p, const struc
 {
 	__u64 amount = rule->flags & RL_RULE_BYTES ? p->bytes : packet_count(p);
 
-	return !frames_are_skbs || rule->limit.algorithm == RL_WARM_UP ||
+	return !config.frames_are_skbs || rule->limit.algorithm == RL_WARM_UP ||
 	       amount <= rule->window.amount;
 }
 
@@ -118,7 +115,8 @@ static __always_inline bool unconfirmed_paced(const struct packet *p, const stru
 {
 	__u64 waited = rule->unconfirmed.span - debt;
 
-	return (frames_are_skbs ? waited / packet_count(p) : waited) >= rule->unconfirmed.pace;
+	return (config.frames_are_skbs ? waited / packet_count(p) : waited) >=
+	       rule->unconfirmed.pace;
 }
 
 /* May a key that the hot table holds have another packet, or is that too early? */
@@ -332,10 +330,10 @@ static __always_inline void lru_enter(struct packet *p, const struct rl_rule *ru
 {
 	__u32 segments = p->segments;
 
-	if (frames_are_skbs)
+	if (config.frames_are_skbs)
 		p->segments = 1;
 	lru_consume(p, rule, since_ns);
-	if (frames_are_skbs)
+	if (config.frames_are_skbs)
 		p->segments = segments;
 }
 

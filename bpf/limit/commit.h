@@ -173,7 +173,7 @@ static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {
 	int outcome = some_peek(d, passing, false);
 
-	if (shares_limits && outcome == OUTCOME_WITHIN)
+	if (config.shares_limits && outcome == OUTCOME_WITHIN)
 		outcome = some_peek(d, passing, true);
 	return outcome;
 }
@@ -293,7 +293,7 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 		return alone_commit(d, first);
 	d->unasked = limits_bits(d);
 	d->uncharged = limits_bits(d);
-	if (!(header->uses & RL_USE_BANS) && !no_shortcuts)
+	if (!(header->uses & RL_USE_BANS) && !config.no_shortcuts)
 		outcome = buckets_apply(d, header);
 	if (outcome == OUTCOME_WITHIN && d->uncharged)
 		outcome = limits_apply_rest(d);

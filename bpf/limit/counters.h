@@ -7,15 +7,13 @@
 #include "algorithm/once.h"
 #include "maps.h"
 
-const volatile __u32 counters_cpus = 1; /* possible; 1: all share a block. At attach */
-
 /* Which of the blocks is this CPU's. Where the numbers of possible CPUs have gaps, the last ones
  * share the first block, and two at once may lose a count. */
 static __always_inline __u32 counters_cpu(void)
 {
-	__u32 cpu = counters_cpus > 1 ? bpf_get_smp_processor_id() : 0;
+	__u32 cpu = config.counters_cpus > 1 ? bpf_get_smp_processor_id() : 0;
 
-	return cpu < counters_cpus ? cpu : 0;
+	return cpu < config.counters_cpus ? cpu : 0;
 }
 
 /* cpu: counters_cpu(). NULL where the slot is in a chunk. */

@@ -46,8 +46,6 @@
 
 #define HOT_TRIES 4
 
-const volatile __u32 hot_mask = 0; /* sets - 1 */
-
 /* An address by the lengths that "source" and "dest" have where nothing else is said. */
 static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])
 {
@@ -55,15 +53,15 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 
 	if (p->flags & PACKET_IPV4) {
 		barrier_var(word); /* a branch, which costs less than to choose without one */
-		return hot_hash_word(hot_seed, true, word);
+		return hot_hash_word(config.hot_seed, true, word);
 	}
-	return hot_hash_address(hot_seed, false, (const __u64 *)addr);
+	return hot_hash_address(config.hot_seed, false, (const __u64 *)addr);
 }
 
 /* Prefetches the set of the address while its prefix is looked up. */
 static __always_inline void hot_expect(const struct packet *p)
 {
-	struct hot_key key = hot_key_of(p->lookup_hash, 0, 0, hot_mask);
+	struct hot_key key = hot_key_of(p->lookup_hash, 0, 0, config.hot_mask);
 	struct rl_hot_set *set;
 
 	set = bpf_map_lookup_elem(&hot, &key.set);
@@ -79,7 +77,7 @@ static __always_inline __u64 hot_address(const struct packet *p, const struct rl
 		return p->lookup_hash;
 	barrier_var(p); /* or what follows is begun before, for nothing */
 	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
-	return hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, addr, rule);
+	return hot_hash_masked(config.hot_seed, p->flags & PACKET_IPV4, addr, rule);
 }
 
 #if EXTENDED
@@ -89,7 +87,8 @@ static __always_inline __u64 hot_member_key(struct packet *p, const struct rl_ru
 
 	member_mask((__u8 *)prefix, p);
 	p->key_rest = hot_key_rest(rule->limit_id, p->facts.member_len, 0);
-	return hot_hash(hot_seed, hot_hash(hot_seed, prefix[0], prefix[1]), p->key_rest);
+	return hot_hash(config.hot_seed, hot_hash(config.hot_seed, prefix[0], prefix[1]),
+			p->key_rest);
 }
 #endif
 
@@ -97,16 +96,17 @@ static __always_inline __u64 hot_member_key(struct packet *p, const struct rl_ru
 static __always_inline __u64 hot_parts_key(struct packet *p, const struct rl_rule *rule,
 					   __u64 address, __u64 vlan)
 {
-	p->key_rest = vlan ^ hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
-						p->dport, p->proto, (const __u64 *)p->dst);
-	return hot_hash(hot_seed, hot_key_parts_address(rule, address), p->key_rest);
+	p->key_rest =
+		vlan ^ hot_key_parts_rest(config.hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
+					  p->dport, p->proto, (const __u64 *)p->dst);
+	return hot_hash(config.hot_seed, hot_key_parts_address(rule, address), p->key_rest);
 }
 
 /* A key of more than an address; apart, for there are many kinds. Returns its hash, and leaves the
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
 {
-	__u8 by = EXTENDED ? keys_by_parts : 0;
+	__u8 by = EXTENDED ? config.keys_by : 0;
 
 	if (!p || !rule)
 		return 0;
@@ -117,12 +117,12 @@ __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u6
 #endif
 		if (by == KEYS_BY_VLAN && rule->limit.key_parts & RL_PART_VLAN)
 			return hot_parts_key(p, rule, address,
-					     hot_key_vlan(hot_seed, packet_vlan(p)));
+					     hot_key_vlan(config.hot_seed, packet_vlan(p)));
 		return hot_parts_key(p, rule, address, 0);
 	}
-	p->key_rest = hot_key_long_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport, p->dport,
-					p->proto, (const __u64 *)p->dst);
-	return hot_hash(hot_seed, address, p->key_rest);
+	p->key_rest = hot_key_long_rest(config.hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
+					p->dport, p->proto, (const __u64 *)p->dst);
+	return hot_hash(config.hot_seed, address, p->key_rest);
 }
 
 static __always_inline struct hot_key hot_key_build(struct packet *p, const struct rl_rule *rule)
@@ -133,7 +133,7 @@ static __always_inline struct hot_key hot_key_build(struct packet *p, const stru
 		address = hot_long_key(p, rule, address);
 		rest = p->key_rest;
 	}
-	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, hot_mask);
+	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, config.hot_mask);
 }
 
 /* 1 if the slot has this fingerprint, else 0; without a branch, because the way cannot be

@@ -8,8 +8,6 @@
 #include "packet/packet.h"
 #include "variant.h"
 
-const volatile __u8 keys_by_parts = 0; /* enum keys_by */
-
 #define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
 #define SOURCE_LEN6 KEY_LEN6_USUAL
 
@@ -34,7 +32,7 @@ static __always_inline __u32 address_len(const struct packet *p, const __u8 addr
 
 static __always_inline bool key_is_parts(const struct rl_rule *rule)
 {
-	return EXTENDED && keys_by_parts && rule->limit.key == RL_KEY_PARTS;
+	return EXTENDED && config.keys_by && rule->limit.key == RL_KEY_PARTS;
 }
 
 /* Keys of two addresses, and those with a protocol, have maps of their own. */
@@ -59,7 +57,7 @@ __noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
 {
 	const struct rl_limit *limit;
 	const __u8 *addr;
-	__u8 parts, by = EXTENDED ? keys_by_parts : 0; /* one load */
+	__u8 parts, by = EXTENDED ? config.keys_by : 0; /* one load */
 
 	if (!EXTENDED || !by || !key || !p || !rule)
 		return 0;

@@ -18,7 +18,7 @@
 /* Apart: the verifier follows it once, and not for each limit of a packet. */
 __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
-	if (!keeps_states || !p || !rule)
+	if (!config.keeps_states || !p || !rule)
 		return 0;
 	switch (rule->backend) {
 	case RL_BACKEND_UNCONFIRMED:
@@ -59,12 +59,12 @@ static __always_inline int limit_admits(struct packet *p, const struct rl_rule *
 		return parts_admits(p, rule);
 	if (connections_are_of(rule))
 		return connections_admits(p, rule);
-	return keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
+	return config.keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
 }
 
 static __always_inline bool may_ban(const struct rl_rule *rule)
 {
-	return keeps_states && rule->flags & RL_RULE_BAN;
+	return config.keeps_states && rule->flags & RL_RULE_BAN;
 }
 
 /* Is the key banned under this limit? */
@@ -72,7 +72,7 @@ __noinline int limit_bans(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 
-	if (!keeps_states || !p || !rule)
+	if (!config.keeps_states || !p || !rule)
 		return 0;
 	key_build(&key, p, rule);
 	return ban_holds(&key);
@@ -135,7 +135,7 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 		return parts_consume(p, rule);
 	if (connections_are_of(rule))
 		return connections_admits(p, rule) ? OUTCOME_WITHIN : OUTCOME_OVER;
-	return keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
+	return config.keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
 }
 
 static __always_inline void state_of_limit_refund(struct packet *p, const struct rl_rule *rule)
@@ -165,7 +165,7 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 		shared_refund(p, rule);
 		break;
 	default:
-		if (keeps_states)
+		if (config.keeps_states)
 			state_of_limit_refund(p, rule);
 	}
 	refusal_clear(p, rule);
@@ -185,11 +185,11 @@ static __always_inline void limit_refusal_keep(struct packet *p, const struct rl
 	if (!slot)
 		return;
 	word = READ_ONCE(slot->word);
-	until = keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED
+	until = config.keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED
 			? unconfirmed_refused_until(rule, READ_ONCE(slot->fingerprint), word, now)
 			: hot_refused_until(rule, word, now);
 	if (rule->clock == RL_CLOCK_PRECISE)
-		until -= 2 * gcra_now(clock_tick_ns);
+		until -= 2 * gcra_now(config.clock_tick_ns);
 	if ((__s64)(until - now) <= 0)
 		return;
 	refusal_put(p, rule, (until - now) >> RL_GRAIN_SHIFT, now_ns);

@@ -17,7 +17,7 @@ static __always_inline bool rule_paces(const struct rl_rule *rule)
 /* Under several buckets the latest departure counts. */
 static __always_inline void packet_hold(struct packet *p, const struct rl_rule *rule, __u64 level)
 {
-	if (frames_leave && level > p->wait && rule_paces(rule))
+	if (config.frames_leave && level > p->wait && rule_paces(rule))
 		p->wait = level;
 }
 

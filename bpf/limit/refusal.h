@@ -30,8 +30,6 @@
 #include "clock.h"
 #include "limit/hot.h"
 
-const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
-
 /* ---- of addresses */
 
 static __always_inline bool refusal_class_holds(const struct packet *p,
@@ -60,7 +58,7 @@ static __always_inline bool refusal_may(const struct packet *p,
 static __always_inline struct rl_refusal_set *refusal_set_find(const struct packet *p, __u64 now_ns,
 							       __u64 *time)
 {
-	__u32 index = refusal_index(p->lookup_hash, refusal_mask);
+	__u32 index = refusal_index(p->lookup_hash, config.refusal_mask);
 
 	*time = refusal_time(now_ns, index);
 	return bpf_map_lookup_elem(&refusals, &index);
@@ -113,7 +111,9 @@ static __always_inline bool refusal_has_room(const struct packet *p)
 __noinline int refusal_put(struct packet *p, const struct rl_rule *rule, __u64 left_ns,
 			   __u64 now_ns)
 {
-	__u64 tick_ns = rule && rule->clock == RL_CLOCK_TICK && !clock_injected ? clock_tick_ns : 0;
+	__u64 tick_ns = rule && rule->clock == RL_CLOCK_TICK && !config.clock_injected
+				? config.clock_tick_ns
+				: 0;
 	struct rl_refusal_set *set;
 	__u64 owner, word, time;
 	int way = -1;
@@ -188,7 +188,7 @@ static __always_inline void key_refusal_end(struct packet *p, const struct rl_ru
 /* Something was given back: the limit is to be asked again. */
 static __always_inline void refusal_clear(struct packet *p, const struct rl_rule *rule)
 {
-	if (keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED)
+	if (config.keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED)
 		key_refusal_end(p, rule);
 	if (rule->flags & RL_RULE_REFUSAL_CACHED)
 		refusal_end(p, rule);

@@ -19,7 +19,7 @@ static __always_inline struct hot_key sender_key(struct packet *p, const struct 
 	if (!rule->parts.classes)
 		return hot_key_build(p, rule);
 	return hot_key_of(known_address(p), hot_key_rest(rule->limit_id, rule->parts.index, 0), 0,
-			  hot_mask);
+			  config.hot_mask);
 }
 
 /* The word of a sender's slot: above, when it was charged, so that the table takes it for a debt of
@@ -115,7 +115,7 @@ static __always_inline __u64 source_network(const struct packet *p)
 static __always_inline __u32 bin_of(const struct rl_rule *rule, __u32 size, __u64 what)
 {
 	__u32 part = size >> (rule->parts.bins_shift & 3);
-	__u64 hash = hot_hash_word(hot_seed, true, what ^ (__u64)rule->limit_id << 24);
+	__u64 hash = hot_hash_word(config.hot_seed, true, what ^ (__u64)rule->limit_id << 24);
 
 	return (rule->parts.index * part + ((hash >> 8) & (part - 1))) & (size - 1);
 }
@@ -142,7 +142,8 @@ static __always_inline void stranger_draw(struct packet *p, __u64 nth)
 	__u64 epoch = (clock_tick() + (source & (stays - 1))) >> SHARE_DRAW_SHIFT;
 
 	share_draw_begin(&p->facts.sender.draw,
-			 hot_hash_word(hot_seed, true, source ^ epoch * HOT_GENERATION) >> 32,
+			 hot_hash_word(config.hot_seed, true, source ^ epoch * HOT_GENERATION) >>
+				 32,
 			 nth * HOT_GENERATION >> 32);
 }
 

@@ -9,9 +9,6 @@
 #include "limit/hot.h"
 #include "maps.h"
 
-const volatile bool has_accounts = 0;                /* the policy has an RL_PART_ACCOUNT */
-const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
-
 /* The value of this counter_id in its chunk. */
 static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 {
@@ -45,7 +42,7 @@ static __always_inline struct rl_state *account_find(__u32 limit_id)
 /* limit_id: with has_accounts; an account has its state by that. */
 static __always_inline struct rl_state *shared_find_by(__u32 counter_id, __u32 limit_id)
 {
-	if (EXTENDED && has_accounts && limit_id & RL_ACCOUNT_LIMIT)
+	if (EXTENDED && config.has_accounts && limit_id & RL_ACCOUNT_LIMIT)
 		return account_find(limit_id);
 	return shared_find_at(counter_id);
 }
@@ -63,7 +60,7 @@ static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
 		return shared_find(rule);
 	if (!key_is_long(rule))
 		return bpf_map_lookup_elem(&sources, key);
-	return has_flows ? bpf_map_lookup_elem(map_there(&flows), key) : NULL;
+	return config.has_flows ? bpf_map_lookup_elem(map_there(&flows), key) : NULL;
 }
 
 static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
@@ -77,7 +74,7 @@ static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
 		bpf_map_update_elem(&sources, key, &none, BPF_NOEXIST);
 		return bpf_map_lookup_elem(&sources, key);
 	}
-	if (!has_flows)
+	if (!config.has_flows)
 		return NULL;
 	bpf_map_update_elem(map_there(&flows), key, &none, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map_there(&flows), key);
@@ -86,14 +83,14 @@ static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
 /* Sliding windows, of any key. */
 static __always_inline struct rl_slots *slots_find(const struct rl_state_key *key)
 {
-	return has_windows ? bpf_map_lookup_elem(map_there(&windows), key) : NULL;
+	return config.has_windows ? bpf_map_lookup_elem(map_there(&windows), key) : NULL;
 }
 
 static __always_inline struct rl_slots *slots_create(const struct rl_state_key *key)
 {
 	void *zeros = only(&fresh);
 
-	if (!has_windows || !zeros)
+	if (!config.has_windows || !zeros)
 		return NULL;
 	bpf_map_update_elem(map_there(&windows), key, zeros, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map_there(&windows), key);
@@ -102,14 +99,14 @@ static __always_inline struct rl_slots *slots_create(const struct rl_state_key *
 /* Sliding logs, of any key. */
 static __always_inline struct rl_log *log_find(const struct rl_state_key *key)
 {
-	return has_logs ? bpf_map_lookup_elem(map_there(&logs), key) : NULL;
+	return config.has_logs ? bpf_map_lookup_elem(map_there(&logs), key) : NULL;
 }
 
 static __always_inline struct rl_log *log_create(const struct rl_state_key *key)
 {
 	void *zeros = only(&fresh);
 
-	if (!has_logs || !zeros)
+	if (!config.has_logs || !zeros)
 		return NULL;
 	bpf_map_update_elem(map_there(&logs), key, zeros, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map_there(&logs), key);

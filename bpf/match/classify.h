@@ -63,7 +63,7 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 	const struct rl_rule *rule = rule_at(value->range.first);
 	const struct rl_prefix_value *outer = NULL;
 
-	if (EXTENDED && walks_index && value->range.match_mode == RL_MATCH_MODE_INDEXED)
+	if (EXTENDED && config.walks_index && value->range.match_mode == RL_MATCH_MODE_INDEXED)
 		rule = NULL;
 	if (value->range.count && value->len > shortest) {
 		key->len = value->len - 1;
@@ -136,8 +136,8 @@ static __always_inline bool prefix_may(const struct packet *p,
 	void *inner = bpf_map_lookup_elem(&guides, &half);
 	const struct rl_prefix_guide *guide = inner ? only(inner) : NULL;
 
-	return !guide ||
-	       prefix_guide_may(guide, hot_seed, p->flags & PACKET_IPV4, packet_lookup_address(p));
+	return !guide || prefix_guide_may(guide, config.hot_seed, p->flags & PACKET_IPV4,
+					  packet_lookup_address(p));
 }
 
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */
@@ -146,17 +146,17 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 	int found = FOUND_NONE;
 
 #if EXTENDED
-	if (walks_sets && d->set_levels) {
+	if (config.walks_sets && d->set_levels) {
 		found = levels_collect(d, header);
 		return found != FOUND_NONE ? found : group_collect(d, &header->any);
 	}
 #endif
-	if (header->prefixes && (no_shortcuts || prefix_may(&d->p, header))) {
+	if (header->prefixes && (config.no_shortcuts || prefix_may(&d->p, header))) {
 		__u64 tag = cache_tag(&d->p, header->generation);
 		struct rl_prefix_set *set = cache_set_of(tag);
 		__u64 answer;
 
-		if (hot_mask)
+		if (config.hot_mask)
 			hot_expect(&d->p);
 		answer = set ? cache_find(set, tag) : 0;
 		if (!answer)

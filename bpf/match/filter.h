@@ -10,8 +10,6 @@
 #include "packet/packet.h"
 #include "packet/skb_parse.h"
 
-const volatile bool runs_filters = false; /* RL_USE_FILTERS */
-
 #define STRING(x) #x
 #define NUMBER(x) STRING(x)
 
@@ -46,7 +44,7 @@ static __always_inline __u32 filter_room(void *ctx, bool skb, const struct packe
 {
 	__u64 bytes;
 
-	if (!clock_injected || skb)
+	if (!config.clock_injected || skb)
 		return p->facts.room;
 	bytes = bpf_xdp_get_buff_len(ctx) - p->facts.network;
 	return bytes < p->facts.room ? bytes : p->facts.room;

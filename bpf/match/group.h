@@ -214,7 +214,7 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 		return FOUND_NONE;
 	if (range->match_mode == RL_MATCH_MODE_EACH)
 		return each_collect(d, first, count);
-	if (EXTENDED && walks_index && range->match_mode == RL_MATCH_MODE_INDEXED)
+	if (EXTENDED && config.walks_index && range->match_mode == RL_MATCH_MODE_INDEXED)
 		return index_collect(d, first);
 	if (range->match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
 		return FOUND_NONE;

@@ -8,8 +8,6 @@
 #include "maps.h"
 #include "packet/packet.h"
 
-const volatile bool walks_index = false; /* RL_USE_INDEX */
-
 /* The rules of one interval. */
 struct index_run {
 	void *entries; /* the index of the policy */

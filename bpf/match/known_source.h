@@ -27,11 +27,9 @@
 #define KNOWN_GRAINS         (KNOWN_NS << RL_GRAIN_SHIFT)
 #define KNOWN_REFRESH_GRAINS (1ULL * 1000000000 << RL_GRAIN_SHIFT)
 
-const volatile __u32 known_mask = 0; /* sets of the filter - 1; set at attach */
-
 static __always_inline __u64 known_address(const struct packet *p)
 {
-	return goes_by_dest ? hot_word(p, p->src) : p->lookup_hash;
+	return config.goes_by_dest ? hot_word(p, p->src) : p->lookup_hash;
 }
 
 /* NULL where there is no filter. */
@@ -39,10 +37,10 @@ static __always_inline struct rl_known_set *known_find(__u64 address)
 {
 	struct rl_known_set *sets;
 
-	if (!knows_sources || !hot_mask)
+	if (!config.knows_sources || !config.hot_mask)
 		return NULL;
 	sets = only(map_there(&known_filter));
-	return sets ? &sets[known_index(address, known_mask)] : NULL;
+	return sets ? &sets[known_index(address, config.known_mask)] : NULL;
 }
 
 /* Does the filter say that it is not known? */
@@ -70,7 +68,7 @@ static __always_inline struct rl_alarms *alarms_of(__u32 half)
  * calls, too. */
 static __always_inline struct rl_shares *shares_there(void)
 {
-	return shares_limits ? only(map_there(&shares)) : NULL;
+	return config.shares_limits ? only(map_there(&shares)) : NULL;
 }
 
 /* Until when a limit that senders share refuses some. */
@@ -84,7 +82,7 @@ static __always_inline __u64 shares_uneasy_until(void)
 /* Until when a guard is uneasy. */
 static __always_inline __u64 uneasy_until(const struct packet *p)
 {
-	struct rl_alarms *all = has_alarms ? alarms_of(p->facts.half) : NULL;
+	struct rl_alarms *all = config.has_alarms ? alarms_of(p->facts.half) : NULL;
 	__u64 until = all ? READ_ONCE(all->uneasy_ns) : 0, shared = shares_uneasy_until();
 
 	return until > shared ? until : shared;
@@ -92,7 +90,7 @@ static __always_inline __u64 uneasy_until(const struct packet *p)
 
 static __always_inline bool has_guards(const struct packet *p)
 {
-	return (has_alarms || shares_limits) && p->facts.ripens_ms;
+	return (config.has_alarms || config.shares_limits) && p->facts.ripens_ms;
 }
 
 /* Is a guard on, or may it go on for the packets of now? */
@@ -142,7 +140,7 @@ static __always_inline bool hot_source_is_known(const struct packet *p)
 
 	if (is_stranger(address))
 		return false;
-	key = hot_key_of(address, 0, 0, hot_mask);
+	key = hot_key_of(address, 0, 0, config.hot_mask);
 	slot = hot_look(&key, &set);
 	return slot && hot_debt(slot->word, gcra_now(clock_tick())) && is_ripe(p, slot->word);
 }
@@ -151,7 +149,7 @@ static __always_inline bool hot_source_is_known(const struct packet *p)
 static __always_inline void hot_source_remember(const struct packet *p)
 {
 	__u64 address = known_address(p), now_ns = clock_tick(), now = gcra_now(now_ns), next;
-	struct hot_key key = hot_key_of(address, 0, 0, hot_mask);
+	struct hot_key key = hot_key_of(address, 0, 0, config.hot_mask);
 	struct rl_known_set *known;
 	struct rl_hot_set *set;
 	struct rl_hot_slot *slot = hot_look(&key, &set);
@@ -205,7 +203,7 @@ __noinline int source_is_known(const struct packet *p)
 
 	if (!p)
 		return 0;
-	if (hot_mask)
+	if (config.hot_mask)
 		return hot_source_is_known(p);
 	key_source(&key, p);
 	state = bpf_map_lookup_elem(&sources, &key);
@@ -214,7 +212,7 @@ __noinline int source_is_known(const struct packet *p)
 
 static __always_inline bool is_new_source(const struct packet *p)
 {
-	return (hot_mask && is_stranger(known_address(p))) || !source_is_known(p);
+	return (config.hot_mask && is_stranger(known_address(p))) || !source_is_known(p);
 }
 
 __noinline int source_remember(const struct packet *p)
@@ -223,7 +221,7 @@ __noinline int source_remember(const struct packet *p)
 
 	if (!p)
 		return 0;
-	if (hot_mask) {
+	if (config.hot_mask) {
 		hot_source_remember(p);
 		return 0;
 	}

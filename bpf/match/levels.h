@@ -102,7 +102,7 @@ __noinline int level_collect(struct decision *d, const struct rl_policy_header *
 		d->level_key.len = plain - 1;
 	}
 	if (len >= plain) {
-		if (keys_by_parts >= KEYS_BY_MEMBER)
+		if (config.keys_by >= KEYS_BY_MEMBER)
 			d->p.facts.member_len = len - RL_FAMILY_BITS;
 		found = level_sets_collect(d, sets->sets, found);
 		d->level++;

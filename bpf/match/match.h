@@ -69,7 +69,7 @@ static __always_inline bool first_hold(const struct packet *p, const struct rl_c
 /* Apart, so that the verifier follows its branches once. */
 __noinline int one_more_holds(const struct packet *p, const struct rl_condition *c)
 {
-	return matches_extra && p && c && condition_holds(p, c);
+	return config.matches_extra && p && c && condition_holds(p, c);
 }
 
 /* Conditions for which the rule has no room. */
@@ -89,7 +89,7 @@ static __always_inline bool payload_holds(const struct packet *p, const struct r
 {
 	bool holds;
 
-	if (!matches_payload)
+	if (!config.matches_payload)
 		return false;
 	if (!payload_known(p, extra, &holds))
 		return payload_feared(p, rule, extra);
@@ -105,7 +105,7 @@ __noinline int extra_holds(const struct packet *p, const struct rl_rule *rule)
 	__u32 half, own, many;
 	void *inner;
 
-	if (!matches_extra || !p || !rule)
+	if (!config.matches_extra || !p || !rule)
 		return 0;
 	half = rule->extra >> RL_EXTRA_HALF_SHIFT;
 	own = (rule->extra & RL_EXTRA_INDEX) - 1;
@@ -212,7 +212,7 @@ static __always_inline bool match_holds(struct packet *p, const struct rl_rule *
 static __always_inline bool rule_match_holds(struct packet *p, const struct rl_rule *rule)
 {
 #if EXTENDED
-	if (matches_extra)
+	if (config.matches_extra)
 		return match_holds(p, rule, true);
 #endif
 	return match_holds(p, rule, false);
@@ -222,7 +222,7 @@ static __always_inline bool rule_match_holds(struct packet *p, const struct rl_r
 static __always_inline bool while_holds(const struct packet *p, const struct rl_rule *rule)
 {
 #if EXTENDED
-	if (has_alarms && rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT))
+	if (config.has_alarms && rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT))
 		return (p->facts.alarms >> rule->alarm & 1) == !(rule->flags & RL_RULE_WHILE_NOT);
 #endif
 	return true;

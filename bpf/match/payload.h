@@ -29,7 +29,7 @@ static __always_inline __u64 payload_room(void *ctx, bool skb, const struct pack
 {
 	__u64 bytes;
 
-	if (!clock_injected || skb)
+	if (!config.clock_injected || skb)
 		return p->facts.payload_bytes;
 	bytes = bpf_xdp_get_buff_len(ctx);
 	bytes = bytes > p->facts.payload ? bytes - p->facts.payload : 0;
@@ -45,7 +45,7 @@ static __always_inline int payload_copy(void *ctx, bool skb, struct packet *p,
 	void *copy;
 	long failed;
 
-	if (!matches_payload || !p || !header)
+	if (!config.matches_payload || !p || !header)
 		return 0;
 	first = header->payload_first * RL_PAYLOAD_UNIT;
 	end = header->payload_end * RL_PAYLOAD_UNIT;
@@ -105,7 +105,7 @@ static __always_inline bool payload_feared(const struct packet *p, const struct 
 					   const struct rl_extra *extra)
 {
 	if (extra->payload_at + extra->payload_len <= p->facts.payload_bytes) {
-		if (clock_injected)
+		if (config.clock_injected)
 			simulated_cut = 1;
 		return false;
 	}

@@ -11,8 +11,6 @@
 #include "algorithm/once.h"
 #include "limit/hot.h"
 
-const volatile __u32 cache_mask = 0; /* sets - 1 */
-
 /* The trie's answer for an address: no prefix, a plain verdict, or a group of rules. As a word,
  * from the low bits on: outer 8, count 4, match_mode 2, action 2, and then a group's first rule 24
  * and counter_id 24, or the counter_id of a plain verdict 32. 0 is no answer. */
@@ -62,7 +60,8 @@ static __always_inline void answer_unpack(struct answer *a, __u64 word)
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 {
 	const __u64 *addr = (const __u64 *)packet_lookup_address(p);
-	__u64 hash = p->flags & PACKET_IPV4 ? p->lookup_hash : hot_hash(hot_seed, addr[0], addr[1]);
+	__u64 hash = p->flags & PACKET_IPV4 ? p->lookup_hash
+					    : hot_hash(config.hot_seed, addr[0], addr[1]);
 	__u64 tag = hash ^ generation * HOT_GENERATION;
 
 	return tag ? tag : 1;
@@ -70,7 +69,7 @@ static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 
 static __always_inline struct rl_prefix_set *cache_set_of(__u64 tag)
 {
-	__u32 set = tag >> 8 & cache_mask;
+	__u32 set = tag >> 8 & config.cache_mask;
 
 	return bpf_map_lookup_elem(&prefix_cache, &set);
 }

@@ -10,15 +10,13 @@
 #include "algorithm/once.h"
 #include "match/group.h"
 
-const volatile bool walks_sets = false; /* RL_USE_SET_RULES */
-
 #if EXTENDED
 
 #define MEMBER_TRIES 8 /* while a writer is at work */
 
 static __always_inline const struct rl_member_layout *members_layout(void)
 {
-	return walks_sets ? only(map_there(&member_layout)) : NULL;
+	return config.walks_sets ? only(map_there(&member_layout)) : NULL;
 }
 
 /* The bit of the set that the slot belongs to; 0: the member has expired, or is of a former epoch.
@@ -180,11 +178,11 @@ static __always_inline __u64 prefix_sets(struct decision *d, __u32 dst, __u32 le
 	query->wanted = RL_MEMBER_USED | len << RL_MEMBER_LEN_SHIFT;
 	if (query->ipv4) {
 		query->addr[0] = addr[1] >> 32 & bpf_htonl((__u32)(~0ULL << (32 - (len & 63))));
-		query->hash = member_hash4(hot_seed, query->addr[0], len);
+		query->hash = member_hash4(config.hot_seed, query->addr[0], len);
 	} else {
 		query->addr[0] = addr[0] & high_bits64(len > 64 ? 64 : len);
 		query->addr[1] = len > 64 ? addr[1] & high_bits64(len - 64) : 0;
-		query->hash = member_hash6(hot_seed, query->addr, len);
+		query->hash = member_hash6(config.hot_seed, query->addr, len);
 	}
 	if (query->apart)
 		return page_sets_apart(query);
@@ -203,7 +201,8 @@ static __always_inline void lengths_of(struct member_query *query,
 		query->lengths[1] = 0;
 		query->zero = READ_ONCE(layout->zero4);
 	} else {
-		const struct rl_guide6 *guide = &layout->guide6[guide6_index(hot_seed, addr[0])];
+		const struct rl_guide6 *guide =
+			&layout->guide6[guide6_index(config.hot_seed, addr[0])];
 		__u32 short6 = READ_ONCE(layout->short6);
 
 		query->lengths[0] = READ_ONCE(guide->lengths[0]) | short6 >> 1;
@@ -350,7 +349,7 @@ static __always_inline struct rl_set_groups *groups_of(__u32 half)
 /* Counts the packet for each of the sets. */
 __noinline int sets_count(const struct packet *p, __u64 sets)
 {
-	if (!walks_sets || !p)
+	if (!config.walks_sets || !p)
 		return 0;
 	for (int i = 0; i < RL_SETS_MAX && sets; i++) {
 		__u32 set = highest_bit(sets);
@@ -377,8 +376,8 @@ __noinline int sets_find(struct decision *d, const struct rl_policy_header *head
 	d->set_levels = 0;
 	groups = groups_of(header->half);
 	if (groups) {
-		by_src = goes_by_dest ? 0 : groups->prefixes;
-		by_dst = goes_by_dest ? groups->prefixes : 0;
+		by_src = config.goes_by_dest ? 0 : groups->prefixes;
+		by_dst = config.goes_by_dest ? groups->prefixes : 0;
 		if (groups->src | by_src)
 			src = address_sets(d, 0, by_src) & (groups->src | by_src);
 		if (groups->dst | by_dst)
@@ -388,7 +387,7 @@ __noinline int sets_find(struct decision *d, const struct rl_policy_header *head
 	d->p.facts.dst_sets = dst;
 	if (src | dst)
 		sets_count(&d->p, src | dst);
-	if (goes_by_dest ? dst : src)
+	if (config.goes_by_dest ? dst : src)
 		d->p.cacheable = 0;
 	return 0;
 }

@@ -16,25 +16,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "algorithm/share.h"
+#include "config.h"
 #include "rlctl_abi.h"
 #include "variant.h"
-
-#ifdef __bpf__
-const volatile bool matches_extra = false;      /* RL_USE_EXTRAS */
-const volatile bool matches_payload = false;    /* RL_USE_PAYLOAD */
-const volatile bool reads_vlans = false;        /* RL_USE_VLANS */
-const volatile bool has_alarms = false;         /* RL_USE_ANY_ALARMS */
-const volatile bool counts_alarms = false;      /* RL_USE_ALARMS */
-const volatile bool known_by_match = false;     /* RL_USE_KNOWN_BY */
-const volatile bool keeps_states = true;        /* RL_USE_ANY_STATES, or not the hot table */
-const volatile bool has_flows = false;          /* RL_USE_FLOWS; these have the maps of that name */
-const volatile bool has_windows = false;        /* RL_USE_WINDOWS */
-const volatile bool has_logs = false;           /* RL_USE_LOGS */
-const volatile bool has_fleet = false;          /* RL_USE_FLEET */
-const volatile bool knows_sources = false;      /* RL_USE_NEW_SOURCE */
-const volatile bool shares_limits = false;      /* RL_USE_PARTS */
-const volatile bool counts_connections = false; /* RL_USE_CONNECTIONS */
-#endif
 
 #if EXTENDED
 
@@ -79,7 +63,7 @@ _Static_assert(FACTS_WORD(filters) == RL_WORD_FILTERS && FACTS_WORD(src_sets) ==
  * constant anew, so that facts which are found at once stand together. */
 #define FACTS(p, ...)                                     \
 	do {                                              \
-		if (matches_extra) {                      \
+		if (config.matches_extra) {               \
 			struct facts *fact = &(p)->facts; \
 			__VA_ARGS__;                      \
 		}                                         \
@@ -87,7 +71,7 @@ _Static_assert(FACTS_WORD(filters) == RL_WORD_FILTERS && FACTS_WORD(src_sets) ==
 
 #define FACT_PAYLOAD(p, header, bytes)                                          \
 	do {                                                                    \
-		if (matches_payload) {                                          \
+		if (config.matches_payload) {                                   \
 			(p)->facts.payload = (p)->transport + (header);         \
 			(p)->facts.payload_bytes = (__u16)((bytes) - (header)); \
 		}                                                               \

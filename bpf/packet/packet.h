@@ -44,16 +44,6 @@ enum packet_flag {
 	PACKET_EXTENDED = 1 << 5, /* IPv6 with extension headers */
 };
 
-#ifdef __bpf__ /* on the host, the file that includes this says what they are */
-const volatile bool frames_are_skbs = false; /* hook ingress or egress */
-const volatile bool frames_leave = false;    /* hook egress: the source is this machine */
-const volatile bool goes_by_dest = false;
-const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
-/* Tests: limits are asked in the order in which they stand, and no filter says beforehand which
- * look-up would find nothing. */
-const volatile bool no_shortcuts = false;
-#endif
-
 /* The amount that one limit has consumed for a packet, in its algorithm's terms. */
 #define RECEIPT_OF_BATCH 0 /* grains of a shared bucket: none, a CPU's batch paid */
 union receipt {
@@ -131,14 +121,14 @@ static __always_inline void full_barrier(__u64 *scratch)
 /* The address that the instance goes by. */
 static __always_inline const __u8 *packet_lookup_address(const struct packet *p)
 {
-	return goes_by_dest ? p->dst : p->src;
+	return config.goes_by_dest ? p->dst : p->src;
 }
 
 /* The VLAN of its outer tag; 0: it has none, or no rule asks. */
 static __always_inline __u16 packet_vlan(const struct packet *p)
 {
 #if EXTENDED
-	return reads_vlans ? p->facts.number[RL_NUMBER_VLAN] : 0;
+	return config.reads_vlans ? p->facts.number[RL_NUMBER_VLAN] : 0;
 #else
 	(void)p;
 	return 0;
@@ -148,7 +138,7 @@ static __always_inline __u16 packet_vlan(const struct packet *p)
 /* How many packets it is on the wire. */
 static __always_inline __u32 packet_count(const struct packet *p)
 {
-	return frames_are_skbs ? p->segments : 1;
+	return config.frames_are_skbs ? p->segments : 1;
 }
 
 struct vlan_header {

@@ -162,7 +162,7 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 static __always_inline __u32 udp_bytes(const struct cursor *c, const struct packet *p,
 				       const struct udphdr *udp, __u32 room)
 {
-	if ((c->skb || frames_are_captured) && !udp->len &&
+	if ((c->skb || config.frames_are_captured) && !udp->len &&
 	    p->bytes - p->transport > PACKET_BYTES_MAX)
 		return room;
 	return bpf_ntohs(udp->len);
@@ -266,7 +266,7 @@ static __always_inline __u32 unstated_bytes(const struct cursor *c, __u32 room, 
 {
 	if (c->skb)
 		return room > PACKET_BYTES_MAX ? room : 0;
-	if (!frames_are_captured || room <= most)
+	if (!config.frames_are_captured || room <= most)
 		return 0;
 	return room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX;
 }

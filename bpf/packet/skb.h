@@ -29,7 +29,7 @@ static __always_inline void skb_length(const struct __sk_buff *skb, struct packe
 static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 {
 	__u32 size = skb->gso_size, segments = skb->gso_segs;
-	__u32 bytes = frames_have_outer ? p->bytes : skb->len;
+	__u32 bytes = config.frames_have_outer ? p->bytes : skb->len;
 
 	if (size && !segments && bytes > p->headers)
 		segments = (bytes - p->headers + size - 1) / size;
@@ -37,7 +37,7 @@ static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 		segments = 1;
 	bytes += (segments - 1) * p->headers;
 #if EXTENDED
-	if (matches_extra && segments > 1)
+	if (config.matches_extra && segments > 1)
 		skb_length(skb, p, segments, bytes);
 #endif
 	if (segments > 1 && skb->wire_len > bytes)
@@ -55,7 +55,7 @@ __noinline int skb_vlan(struct __sk_buff *skb)
 
 	if (skb->vlan_present)
 		return skb->vlan_tci & VLAN_ID;
-	if (!frames_have_ethernet)
+	if (!config.frames_have_ethernet)
 		return 0;
 	return bpf_skb_load_bytes(skb, 0, &h, sizeof(h)) ? 0 : tagged_vlan(&h);
 }

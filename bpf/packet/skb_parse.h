@@ -7,9 +7,6 @@
 #include "common.h"
 #include "packet/parse.h"
 
-const volatile bool frames_have_ethernet = true; /* else they begin with IP, */
-const volatile bool frames_have_outer = false;   /* or, on a GRE device, with what is around it */
-
 /* The length that the IP header states; 0 where it states none (BIG TCP). */
 static __always_inline __u32 stated_bytes(const struct __sk_buff *skb, const void *header)
 {
@@ -32,7 +29,7 @@ __noinline int skb_parse_network(struct __sk_buff *skb, struct packet *p)
 	struct cursor c;
 	void *copy;
 
-	if (!frames_have_outer || !p)
+	if (!config.frames_have_outer || !p)
 		return PARSE_MALFORMED;
 	p->bytes = skb->len;
 	if (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6))
@@ -44,13 +41,15 @@ __noinline int skb_parse_network(struct __sk_buff *skb, struct packet *p)
 	bytes = stated_bytes(skb, copy);
 	if (!bytes)
 		bytes = skb->len;
-	reach = bytes < RL_HEADERS_SIZE(headers_reach) ? bytes : RL_HEADERS_SIZE(headers_reach);
+	reach = bytes < RL_HEADERS_SIZE(config.headers_reach)
+			? bytes
+			: RL_HEADERS_SIZE(config.headers_reach);
 	barrier_var(reach);
-	if (reach < sizeof(struct iphdr) || reach > RL_HEADERS_SIZE(headers_reach) ||
+	if (reach < sizeof(struct iphdr) || reach > RL_HEADERS_SIZE(config.headers_reach) ||
 	    bpf_skb_load_bytes_relative(skb, 0, copy, reach, BPF_HDR_START_NET))
 		return PARSE_MALFORMED;
 	p->bytes = bytes;
-	c = cursor_at(copy, copy + reach, headers_reach, true);
+	c = cursor_at(copy, copy + reach, config.headers_reach, true);
 	return packet_parse_ip(p, &c, skb->protocol, bytes);
 }
 
@@ -64,9 +63,9 @@ __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 		return PARSE_MALFORMED;
 	p->flags = 0;
 	p->headers = 0;
-	if (frames_have_outer)
+	if (config.frames_have_outer)
 		return skb_parse_network(skb, p);
-	if (frames_have_ethernet)
+	if (config.frames_have_ethernet)
 		return packet_parse(p, c, skb->len, skb->vlan_present != 0);
 	return packet_parse_ip(p, &c, skb->protocol, skb->len);
 }
@@ -97,7 +96,7 @@ static __always_inline int skb_parse_headers(struct __sk_buff *skb, struct packe
 
 static __always_inline long skb_load(struct __sk_buff *skb, __u32 at, void *to, __u32 bytes)
 {
-	if (frames_have_outer)
+	if (config.frames_have_outer)
 		return bpf_skb_load_bytes_relative(skb, at, to, bytes, BPF_HDR_START_NET);
 	return bpf_skb_load_bytes(skb, at, to, bytes);
 }

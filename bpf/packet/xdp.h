@@ -13,14 +13,12 @@
 #define HEADERS_USUAL \
 	128 /* hold Ethernet, two tags, IPv4 with all options and a transport header */
 
-const volatile bool frames_in_pieces = true; /* the device's MTU is larger than a page holds */
-
 /* With clock_injected: the length of a simulated frame, where only its beginning is run; 0: all. */
 volatile __u32 simulated_bytes = 0;
 
 static __always_inline __u32 xdp_bytes(struct xdp_md *ctx)
 {
-	if (clock_injected && simulated_bytes)
+	if (config.clock_injected && simulated_bytes)
 		return simulated_bytes;
 	return bpf_xdp_get_buff_len(ctx);
 }
@@ -43,7 +41,7 @@ __noinline int xdp_parse_whole(struct xdp_md *ctx, struct packet *p)
 /* A copy of the first `most` bytes. The bounds are asked for as in watch.h. */
 __noinline int xdp_parse_copy(struct xdp_md *ctx, struct packet *p, __u32 most)
 {
-	__u64 bytes = bpf_xdp_get_buff_len(ctx), space = RL_HEADERS_SIZE(headers_reach);
+	__u64 bytes = bpf_xdp_get_buff_len(ctx), space = RL_HEADERS_SIZE(config.headers_reach);
 	void *copy = only(&headers);
 
 	if (!p || !copy || bytes < ETH_HLEN)
@@ -56,8 +54,8 @@ __noinline int xdp_parse_copy(struct xdp_md *ctx, struct packet *p, __u32 most)
 	if (bpf_xdp_load_bytes(ctx, 0, copy, bytes))
 		return PARSE_MALFORMED;
 	p->flags = 0;
-	return packet_parse(p, cursor_at(copy, copy + bytes, headers_reach, false), xdp_bytes(ctx),
-			    0);
+	return packet_parse(p, cursor_at(copy, copy + bytes, config.headers_reach, false),
+			    xdp_bytes(ctx), 0);
 }
 
 /* For a frame whose linear part seems malformed: only where there is more than that is there
@@ -71,7 +69,7 @@ __noinline int xdp_parse_pieces(struct xdp_md *ctx, struct packet *p)
 		return PARSE_MALFORMED;
 	parse = xdp_parse_copy(ctx, p, HEADERS_USUAL);
 	if (parse == PARSE_MALFORMED && bytes > HEADERS_USUAL)
-		parse = xdp_parse_copy(ctx, p, RL_HEADERS_SIZE(headers_reach));
+		parse = xdp_parse_copy(ctx, p, RL_HEADERS_SIZE(config.headers_reach));
 	return parse;
 }
 
@@ -107,7 +105,7 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 	struct cursor c = xdp_cursor(ctx);
 	int parse = PARSE_MALFORMED;
 
-	if (!frames_in_pieces)
+	if (!config.frames_in_pieces)
 		parse = packet_parse(p, c, c.end - c.start, 0);
 	if (parse == PARSE_MALFORMED)
 		parse = xdp_parse_whole(ctx, p);

@@ -41,12 +41,10 @@
 
 enum asked_side { ASKED_OURS, ASKED_THEIRS };
 
-const volatile bool keeps_asked = true; /* set at attach: RL_USE_ASKED, by sockets */
-
 /* NULL where there is none. */
 static __always_inline struct rl_asked *asked_table(void)
 {
-	return keeps_asked ? only(map_there(&asked)) : NULL;
+	return config.keeps_asked ? only(map_there(&asked)) : NULL;
 }
 
 static __always_inline struct rl_asked_set *asked_set(struct rl_asked *table,

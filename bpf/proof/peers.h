@@ -10,12 +10,10 @@
 #include "common.h"
 #include "packet/packet.h"
 
-const volatile bool has_peers = true; /* set at attach: RL_USE_PROOF, by sockets */
-
 /* NULL where there is none. */
 static __always_inline struct rl_peers *peers_table(void)
 {
-	return has_peers ? only(map_there(&peers)) : NULL;
+	return config.has_peers ? only(map_there(&peers)) : NULL;
 }
 
 static __always_inline struct peers_key peers_key_in(const struct rl_peers *table,
@@ -37,7 +35,7 @@ static __always_inline bool peer_may(const struct packet *p)
 
 	if (!table || !READ_ONCE(table->fed))
 		return true;
-	key = peers_key_in(table, p, frames_leave ? p->dst : p->src);
+	key = peers_key_in(table, p, config.frames_leave ? p->dst : p->src);
 	set = peers_first(table, key);
 	barrier_var(set); /* or the compiler computes it for each way anew */
 	return !peers_is_nobody(set, key.tag) && peers_may_apart(table, key.set, key.tag);

@@ -21,8 +21,6 @@
 #include "proof/conntrack.h"
 #endif
 
-const volatile bool asks_proof = false; /* RL_USE_PROOF */
-
 volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */
 volatile __u32 simulated_asked = 0;                 /* becomes 1 where the policy asks */
 
@@ -38,7 +36,8 @@ static __always_inline bool proof_is_possible(const struct packet *p)
 {
 	if (p->flags & (PACKET_LATER | PACKET_SYN))
 		return false;
-	return p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP || (keeps_asked && is_icmp(p));
+	return p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP ||
+	       (config.keeps_asked && is_icmp(p));
 }
 
 /* Does a rule's `established` hold, or its `not established`? Neither does before it is known. */
@@ -59,10 +58,10 @@ static __always_inline __be32 mapped_ipv4(const __u8 addr[16])
 /* As a packet that arrives would have them: the remote end is the source. Its size. */
 static __always_inline __u32 proof_tuple(struct bpf_sock_tuple *tuple, const struct packet *p)
 {
-	const __u8 *remote = frames_leave ? p->dst : p->src;
-	const __u8 *local = frames_leave ? p->src : p->dst;
-	__be16 remote_port = bpf_htons(frames_leave ? p->dport : p->sport);
-	__be16 local_port = bpf_htons(frames_leave ? p->sport : p->dport);
+	const __u8 *remote = config.frames_leave ? p->dst : p->src;
+	const __u8 *local = config.frames_leave ? p->src : p->dst;
+	__be16 remote_port = bpf_htons(config.frames_leave ? p->dport : p->sport);
+	__be16 local_port = bpf_htons(config.frames_leave ? p->sport : p->dport);
 
 	if (p->flags & PACKET_IPV4) {
 		tuple->ipv4.saddr = mapped_ipv4(remote);
@@ -96,13 +95,13 @@ static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tu
 
 	if (STATES_PROVEN >> (state & 31) & 1)
 		return PROOF_ESTABLISHED;
-	return counts_connections && state == BPF_TCP_TIME_WAIT ? PROOF_CLOSED : PROOF_NONE;
+	return config.counts_connections && state == BPF_TCP_TIME_WAIT ? PROOF_CLOSED : PROOF_NONE;
 }
 
 /* A socket is bound, and to no peer. */
 static __always_inline enum proof bound_proof(const struct packet *p)
 {
-	if (!keeps_asked)
+	if (!config.keeps_asked)
 		return PROOF_NONE;
 	return asked_us_first(p, p->sport, p->dport) ? PROOF_ESTABLISHED : PROOF_BOUND;
 }
@@ -143,13 +142,13 @@ static __always_inline int proof_look_up(void *ctx, bool skb, const struct packe
 
 	if (!p || !proof_is_possible(p))
 		return PROOF_NONE;
-	if (is_icmp(p) && (!clock_injected || simulated_proof == RL_SIMULATED_BOUND))
+	if (is_icmp(p) && (!config.clock_injected || simulated_proof == RL_SIMULATED_BOUND))
 		return echo_proof(ctx, skb, p);
-	if (clock_injected)
+	if (config.clock_injected)
 		return simulated_look_up(p);
 	size = proof_tuple(&tuple, p);
 #if ASKS_CONNTRACK
-	return conntrack_proof(ctx, skb, p->proto, &tuple, size, frames_leave);
+	return conntrack_proof(ctx, skb, p->proto, &tuple, size, config.frames_leave);
 #endif
 	return p->proto == IPPROTO_TCP ? tcp_proof(ctx, &tuple, size)
 				       : udp_proof(ctx, p, &tuple, size);

@@ -141,9 +141,9 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 	}
 	if (!ANSWERS || reason != RL_REASON_OVER || skb || !rule)
 		return reason;
-	if (challenges && rule->flags & RL_RULE_CHALLENGE)
+	if (config.challenges && rule->flags & RL_RULE_CHALLENGE)
 		return challenge_decide(ctx, d);
-	if (truncates && rule->flags & RL_RULE_TRUNCATE)
+	if (config.truncates && rule->flags & RL_RULE_TRUNCATE)
 		return truncate_decide(ctx, d);
 	return RL_REASON_OVER;
 }
@@ -151,9 +151,9 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 /* Sends what over_decide has decided. XDP_TX, or XDP_DROP where no answer could be made. */
 __noinline int xdp_answer(struct xdp_md *ctx, struct decision *d, int reason)
 {
-	if (d && challenges && reason == RL_REASON_CHALLENGED)
+	if (d && config.challenges && reason == RL_REASON_CHALLENGED)
 		return challenge_answer(ctx, &d->p) ? XDP_TX : XDP_DROP;
-	if (d && truncates && reason == RL_REASON_TRUNCATED)
+	if (d && config.truncates && reason == RL_REASON_TRUNCATED)
 		return query_truncate(ctx, &d->p) ? XDP_TX : XDP_DROP;
 	return XDP_DROP;
 }

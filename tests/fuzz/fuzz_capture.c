@@ -20,7 +20,7 @@
 #include "policy/parser.h"
 #include "policy/policy.h"
 
-enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = false };
+static const struct rl_config config;
 
 #include "packet/parse.h"
 

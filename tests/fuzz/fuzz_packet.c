@@ -22,7 +22,7 @@
 #include "rlctl_abi.h"
 
 /* Constants that a program's loader sets once are set here for every input. */
-static bool frames_are_skbs, goes_by_dest, frames_are_captured;
+static struct rl_config config;
 
 #include "packet/parse.h"
 
@@ -42,7 +42,8 @@ static enum parse parse(const uint8_t *data, const struct view *view, struct pac
 
 	memset(out, 0, sizeof(*out));
 	parse = packet_parse(
-		out, cursor_at(frame, frame + view->readable, TRANSPORT_MAX, frames_are_skbs),
+		out,
+		cursor_at(frame, frame + view->readable, TRANSPORT_MAX, config.frames_are_skbs),
 		view->bytes, view->tags);
 	fuzz_frame_free(frame);
 	require(out->bytes == view->bytes);
@@ -105,7 +106,7 @@ static void packet_check(const uint8_t *data, const struct view *view, const str
 	require(p->transport + p->payload <= view->bytes);
 	transport_check(data, p);
 	addresses_check(data, p);
-	if (frames_are_skbs)
+	if (config.frames_are_skbs)
 		require(p->headers >= p->transport && p->headers <= view->bytes);
 }
 
@@ -147,9 +148,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < HEAD)
 		return 0;
-	frames_are_skbs = data[0] & SKB;
-	c.skb = frames_are_skbs;
-	view.tags = frames_are_skbs ? TAGS(data[0]) % (VLAN_TAGS_MAX + 1) : 0;
+	config.frames_are_skbs = data[0] & SKB;
+	c.skb = config.frames_are_skbs;
+	view.tags = config.frames_are_skbs ? TAGS(data[0]) % (VLAN_TAGS_MAX + 1) : 0;
 	view.readable = size - HEAD;
 	view.readable -= data[1] < view.readable ? data[1] : view.readable;
 	view.bytes = size - HEAD + data[2] * 300u;

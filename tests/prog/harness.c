@@ -67,9 +67,9 @@ static int object_load(struct harness *h, const struct harness_options *options)
 	h->skel = object_open_with(&h->instance.info, &filters);
 	if (!h->skel)
 		return -errno;
-	h->skel->rodata->clock_injected = h->instance.clock_injected;
-	h->skel->rodata->frames_in_pieces |= h->instance.clock_injected;
-	h->skel->rodata->no_shortcuts = options->no_shortcuts;
+	h->skel->rodata->config.clock_injected = h->instance.clock_injected;
+	h->skel->rodata->config.frames_in_pieces |= h->instance.clock_injected;
+	h->skel->rodata->config.no_shortcuts = options->no_shortcuts;
 	if (rlctl_bpf__load(h->skel))
 		return -errno;
 	if (object_maps_take(h->skel, &h->instance))
@@ -93,8 +93,14 @@ static int companion_load(struct harness *h)
 	h->companion = sent_bpf__open();
 	if (!h->companion)
 		return -errno;
-	h->companion->rodata->clock_injected = h->instance.clock_injected;
-	h->companion->rodata->clock_tick_ns = info->tick_ns;
+	h->companion->rodata->config = (struct rl_config){
+		.clock_tick_ns = info->tick_ns,
+		.headers_reach = RL_HEADERS_REACH,
+		.frames_have_ethernet = true,
+		.has_peers = true,
+		.keeps_asked = true,
+		.clock_injected = h->instance.clock_injected,
+	};
 	ret = bpf_map__reuse_fd(h->companion->maps.asked, h->policy_maps[POLICY_MAP_asked]);
 	if (!ret)
 		ret = bpf_map__reuse_fd(h->companion->maps.peers, h->policy_maps[POLICY_MAP_peers]);

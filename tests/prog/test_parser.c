@@ -23,7 +23,7 @@
 #include "harness.h"
 
 /* Constants that a program's loader sets once are set here for every frame. */
-static bool frames_are_skbs, goes_by_dest, frames_are_captured;
+static const struct rl_config config;
 #include "packet/neighbour.h"
 
 #define BATCH     200 /* frames that a policy speaks of */

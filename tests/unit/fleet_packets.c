@@ -30,7 +30,7 @@ struct packet {
 
 static struct fleet_packets *here;
 static int fleet_limits, fleet_grants, fleet_keys, fleet_events;
-static const bool has_fleet = true;
+static const struct rl_config config = {.has_fleet = true};
 
 static const void *entry_find(const void *map)
 {

@@ -121,10 +121,10 @@ static int skeleton_load(struct simulation *s, const struct rl_filters *filters,
 	s->skel = object_open_with(&s->instance.info, filters);
 	if (!s->skel)
 		return -errno;
-	s->skel->rodata->clock_injected = true;
-	s->skel->rodata->frames_are_captured = true;
-	s->skel->rodata->frames_in_pieces = true; /* as long as the capture says */
-	s->skel->rodata->simulated_in_turn = in_turn;
+	s->skel->rodata->config.clock_injected = true;
+	s->skel->rodata->config.frames_are_captured = true;
+	s->skel->rodata->config.frames_in_pieces = true; /* as long as the capture says */
+	s->skel->rodata->config.simulated_in_turn = in_turn;
 	bpf_program__set_autoload(s->skel->progs.rlctl_xdp, false);
 	bpf_program__set_autoload(s->skel->progs.rlctl_simulate, true);
 	bpf_map__set_autocreate(s->skel->maps.simulated, true);

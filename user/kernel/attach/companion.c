@@ -83,11 +83,15 @@ static struct sent_bpf *program_load(const struct instance *instance,
 
 	if (!skel)
 		return NULL;
-	skel->rodata->frames_have_ethernet = !info->raw_ip;
-	skel->rodata->frames_have_outer = info->outer_ip;
-	skel->rodata->headers_reach = object_headers_reach(info);
-	skel->rodata->clock_tick_ns = info->tick_ns;
-	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	skel->rodata->config = (struct rl_config){
+		.clock_tick_ns = info->tick_ns,
+		.clock_tick_base_ns = info->tick_base_ns,
+		.headers_reach = object_headers_reach(info),
+		.frames_have_ethernet = !info->raw_ip,
+		.frames_have_outer = info->outer_ip,
+		.has_peers = true,
+		.keeps_asked = true,
+	};
 	bpf_object__for_each_map(map, skel->obj) ret = ret ?: map_settle(instance->path, info, map);
 	if (!ret)
 		ret = sent_bpf__load(skel);

@@ -70,22 +70,8 @@ uint32_t object_headers_reach(const struct rl_instance *info)
 /* Only with XDP and on GRE devices can headers lie outside the directly readable part. */
 static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
-	uint32_t reach = object_headers_reach(info);
-
-	skel->rodata->headers_reach = reach;
-	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
+	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(object_headers_reach(info)));
 	bpf_map__set_autocreate(skel->maps.headers, info->mode != RL_MODE_TC || info->outer_ip);
-	skel->rodata->frames_have_outer = info->outer_ip;
-}
-
-/* Matches that few policies have: bpf/packet/facts.h. */
-static void matches_choose(struct rlctl_bpf *skel, uint64_t uses)
-{
-	skel->rodata->matches_extra =
-		uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PARTS);
-	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
-	skel->rodata->reads_vlans = uses & RL_USE_VLANS;
-	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
 }
 
 /* The maps of the policies, as they are created where one needs them. */
@@ -101,13 +87,11 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.fleet_limits, RL_FLEET_LIMITS);
 	bpf_map__set_max_entries(skel->maps.fleet_grants, RL_FLEET_GRANTS);
-	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
 	bpf_map__set_value_size(skel->maps.known_filter,
 				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
 	bpf_map__set_max_entries(skel->maps.answers, RL_ANSWERS_CPUS + info->possible_cpus);
 	bpf_map__set_value_size(skel->maps.share_counts,
 				info->possible_cpus * sizeof(struct rl_share_counts));
-	skel->rodata->connection_mask = connection_sets(info) - 1;
 	bpf_map__set_value_size(skel->maps.connections, RL_CONNECTIONS_SIZE(connection_sets(info)));
 	bpf_map__set_max_entries(skel->maps.fleet_keys, info->sources);
 	bpf_map__set_type(skel->maps.flows, lru_type(info));
@@ -118,7 +102,6 @@ static void policy_maps_size(struct rlctl_bpf *skel, const struct rl_instance *i
 	bpf_map__set_value_size(skel->maps.logs, log_size);
 	bpf_map__set_max_entries(skel->maps.logs, lru_states(info, RL_LRU_LOGS));
 	bpf_map__set_value_size(skel->maps.fresh, MAX(log_size, sizeof(struct rl_slots)));
-	skel->rodata->log_depth = info->log_depth;
 }
 
 /* Those that are missing are not made; of the tables, which the program refers to all the same, one
@@ -138,25 +121,6 @@ static void policy_maps_choose(struct rlctl_bpf *skel, const struct rl_instance 
 	}
 	TABLE_MAPS(TABLE_CHOOSE)
 #undef TABLE_CHOOSE
-}
-
-/* The code that the program has for its maps. */
-static void policy_code_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
-{
-	uint64_t uses = info->program_uses;
-
-	skel->rodata->has_flows = uses & RL_USE_FLOWS;
-	skel->rodata->has_windows = uses & RL_USE_WINDOWS;
-	skel->rodata->has_logs = uses & RL_USE_LOGS;
-	skel->rodata->has_fleet = uses & RL_USE_FLEET;
-	skel->rodata->has_peers = policy_map_is_used(info, uses, POLICY_MAP_peers);
-	skel->rodata->keeps_asked = instance_asks(info, uses);
-	skel->rodata->knows_sources = uses & RL_USE_NEW_SOURCE;
-	skel->rodata->shares_limits = uses & RL_USE_PARTS;
-	skel->rodata->counts_connections = uses & RL_USE_CONNECTIONS;
-	skel->rodata->hot_mask = bpf_map__max_entries(skel->maps.hot) - 1;
-	skel->rodata->refusal_mask = bpf_map__max_entries(skel->maps.refusals) - 1;
-	skel->rodata->cache_mask = bpf_map__max_entries(skel->maps.prefix_cache) - 1;
 }
 
 /* All objects come from one source, so that one skeleton serves for all. */
@@ -244,55 +208,66 @@ static enum keys_by keys_by(uint64_t uses)
 	return uses & RL_USE_MEMBER_KEYS ? KEYS_BY_MEMBER : KEYS_BY_PARTS;
 }
 
+/* The tables have their sizes already. */
+static struct rl_config config_of(const struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint64_t uses = info->program_uses;
+	struct rl_config config = {
+		.hot_seed = {info->hot_seed[0], info->hot_seed[1]},
+		.clock_tick_ns = info->tick_ns,
+		.clock_tick_base_ns = info->tick_base_ns,
+		.headers_reach = object_headers_reach(info),
+		.counters_cpus = info->possible_cpus,
+		.log_depth = info->log_depth,
+		.hot_mask = bpf_map__max_entries(skel->maps.hot) - 1,
+		.refusal_mask = bpf_map__max_entries(skel->maps.refusals) - 1,
+		.cache_mask = bpf_map__max_entries(skel->maps.prefix_cache) - 1,
+		.known_mask = known_sets(info->hot_sets) - 1,
+		.connection_mask = connection_sets(info) - 1,
+		.keys_by = keys_by(uses),
+		.frames_are_skbs = info->mode == RL_MODE_TC,
+		.frames_leave = info->hook == RL_HOOK_EGRESS,
+		.frames_in_pieces = info->mtu > ONE_PIECE,
+		.frames_have_ethernet = !info->raw_ip,
+		.frames_have_outer = info->outer_ip,
+		.goes_by_dest = info->by_dest,
+		.has_peers = policy_map_is_used(info, uses, POLICY_MAP_peers),
+		.keeps_asked = instance_asks(info, uses),
+	};
+
+#define CONFIG_USE(name, of) config.name = uses & (of);
+	RL_CONFIG_USES(CONFIG_USE)
+#undef CONFIG_USE
+	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
+		config.creation_ns[lru] = lru_creation_ns(info, lru);
+	answers_configure(&config, info);
+	return config;
+}
+
 struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel = skeleton_open(info, filters);
-	uint32_t counters;
+	uint32_t counters = counters_value_size(info);
 
 	if (!skel)
 		return NULL;
-	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
 	headers_size(skel, info);
-	matches_choose(skel, info->program_uses);
-	skel->rodata->goes_by_dest = info->by_dest;
-	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
-	skel->rodata->frames_have_ethernet = !info->raw_ip;
-	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
+	bpf_map__set_autocreate(skel->maps.payload, info->program_uses & RL_USE_PAYLOAD);
 	/* The program of the hook; simulation.c loads another in its place, and makes its maps. */
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
 	bpf_map__set_autocreate(skel->maps.simulated, false);
 	bpf_map__set_autocreate(skel->maps.simulate_again, false);
-	skel->rodata->clock_tick_ns = info->tick_ns;
-	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
-	skel->rodata->hot_seed[0] = info->hot_seed[0];
-	skel->rodata->hot_seed[1] = info->hot_seed[1];
-	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
-		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.batches, info->slots);
-	counters = counters_value_size(info);
-	skel->rodata->counters_cpus = info->possible_cpus;
 	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
 	bpf_map__set_value_size(skel->maps.rule_counters, counters);
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), counters);
-	answers_constants(skel, info);
-	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
-	skel->rodata->keys_by_parts = keys_by(info->program_uses);
-	skel->rodata->has_accounts = info->program_uses & RL_USE_ACCOUNTS;
-	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
-	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
-	skel->rodata->has_alarms = info->program_uses & RL_USE_ANY_ALARMS;
-	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
-	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
-	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;
-	skel->rodata->keeps_states = info->program_uses & RL_USE_ANY_STATES;
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
 				alarm_counts_size(info));
-	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
 	policy_maps_choose(skel, info, info->program_uses);
-	policy_code_choose(skel, info);
+	skel->rodata->config = config_of(skel, info);
 	return skel;
 }
 

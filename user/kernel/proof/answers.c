@@ -16,7 +16,6 @@
 #include "kernel/device/device_stack.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/scope.h"
-#include "rlctl.skel.h"
 
 /* Answers at once: of a second's. The batches of all CPUs are half of that. */
 #define BURST_PART 200
@@ -53,20 +52,18 @@ static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
 	return mss < MSS_MAX ? mss : MSS_MAX;
 }
 
-void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
+void answers_configure(struct rl_config *out, const struct rl_instance *info)
 {
 	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
 	uint32_t burst = MAX(rate / BURST_PART, 1);
 	uint32_t batch = burst / 2 / MAX(info->possible_cpus, 1);
-	struct rl_gcra all = gcra_of(rate, burst), existing = gcra_of(EXISTING_RATE, EXISTING_RATE);
 
-	memcpy((void *)&skel->rodata->answers_rate, &all, sizeof(all));
-	memcpy((void *)&skel->rodata->existing_rate, &existing, sizeof(existing));
-	skel->rodata->answers_batch = MAX(MIN(batch, BATCH_MAX), 1);
-	skel->rodata->challenges =
-		info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
-	skel->rodata->challenge_mss4 = mss_of(info->mtu, 40, 536);
-	skel->rodata->challenge_mss6 = mss_of(info->mtu, 60, 1220);
+	out->answers_rate = gcra_of(rate, burst);
+	out->existing_rate = gcra_of(EXISTING_RATE, EXISTING_RATE);
+	out->answers_batch = MAX(MIN(batch, BATCH_MAX), 1);
+	out->challenges = info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
+	out->challenge_mss4 = mss_of(info->mtu, 40, 536);
+	out->challenge_mss6 = mss_of(info->mtu, 60, 1220);
 }
 
 /* ---- the device's addresses */

@@ -9,10 +9,8 @@
 
 #include "kernel/instance/instance.h"
 
-struct rlctl_bpf;
-
 /* Sets the program's constants, before it is loaded. */
-void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info);
+void answers_configure(struct rl_config *out, const struct rl_instance *info);
 /* Writes the addresses as they are now. Silent but where there are too many. */
 int answers_make(const struct instance *instance);
 /* Has the device, or one on top of it, an address that is not written? That is one of them. Silent.

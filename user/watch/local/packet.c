@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "rlctl_abi.h"
 #include "watch/local/local.h"
 
 /* The constants of a program that simulate loads. */
-enum { frames_are_skbs = false, goes_by_dest = false, frames_are_captured = true };
+static const struct rl_config config = {.frames_are_captured = true};
 
 #include "packet/parse.h"
 
