@@ -4,48 +4,24 @@
  */
 #pragma once
 
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
 #include "config.h"
+#include "map.h"
 #include "rlctl_abi.h"
 
 /* The buckets of accounts (`per account N`), by the id of their limits; of all instances of the
  * network namespace, and there while the policy needs it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, RL_ACCOUNTS_MAX);
-	__type(key, __u32);
-	__type(value, struct rl_state);
-} accounts SEC(".maps");
+MAP(accounts, HASH, BPF_F_NO_PREALLOC, RL_ACCOUNTS_MAX, __u32, struct rl_state);
 
 /* Conversations, by who began them: asked.h. There while the policy needs it (maps.h says how). All
- * sets are one element, which all instances of the network namespace share. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_asked);
-} asked SEC(".maps");
+ * sets are one element, which all instances of the network namespace share. Mappable as hot is: no
+ * set lies in two cache lines. */
+MAP(asked, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct rl_asked);
 
 /* The filter of peers: peers.h. There and shared as asked is. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* no set lies in two cache lines */
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_peers);
-} peers SEC(".maps");
+MAP(peers, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct rl_peers);
 
 /* A copy of headers that cannot be read where they lie: xdp.h, skb_parse.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
-} headers SEC(".maps");
+SIZED_MAP(headers, PERCPU_ARRAY, 0, 1, __u32, AT_ATTACH(RL_HEADERS_SIZE(RL_HEADERS_REACH)));
 
 /* A key, ready in memory: one on the stack would be written for each look-up. */
 const volatile __u32 only_key = 0;

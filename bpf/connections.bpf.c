@@ -22,6 +22,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "algorithm/connections.h"
+#include "map.h"
 
 #define AF_INET  2
 #define AF_INET6 10
@@ -74,13 +75,8 @@ const volatile __u64 netns_cookie = 0;
 const volatile __u64 epoch = 0;
 const volatile __u32 set_mask = 1; /* rl_connections.set: how many, less 1 */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_CONNECTIONS_SIZE(2)); /* at attach */
-} counts SEC(".maps");                              /* the map `connections` */
+/* The map `connections`. */
+SIZED_MAP(counts, ARRAY, BPF_F_MMAPABLE, 1, __u32, AT_ATTACH(RL_CONNECTIONS_SIZE(2)));
 
 #define NO_ROOM (~0u) /* is no limit's id */
 
@@ -93,20 +89,10 @@ struct counted {
 	__u32 limit_id[RL_CONNECTION_PLACES]; /* NO_ROOM: not counted under it for want of room */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct counted);
-} sockets SEC(".maps");
+MAP(sockets, SK_STORAGE, BPF_F_NO_PREALLOC, 0, int, struct counted);
 
 /* During a walk: a bit for each port on which a socket listens. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 65536 / 64);
-	__type(key, __u32);
-	__type(value, __u64);
-} listening SEC(".maps");
+MAP(listening, ARRAY, 0, 65536 / 64, __u32, __u64);
 
 /* NULL: the counts are begun anew, by other programs. */
 static __always_inline struct rl_connections *table(void)

@@ -1,227 +1,82 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every map of the data path but those of common.h. Sizes marked "at attach" are set before
- * loading.
- */
+/* Every map of the data path but those of common.h. */
 #pragma once
 
 #include "common.h"
 
-/* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
-struct policy_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* rl_policy_header: written in place */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_policy_header));
-};
-
-/* The one slot that a swap changes. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct policy_inner);
-} policy SEC(".maps");
+/* The policy in force: the one slot that a swap changes. rl_policy_header is written in place. */
+INNER_MAP(policy_inner, ARRAY, BPF_F_MMAPABLE, 1, __u32, sizeof(struct rl_policy_header));
+MAP_OF_MAPS(policy, 1, policy_inner);
 
 /* Two halves, see rl_policy_header. No packet reads the half that is being written: a swap returns
- * only when no packet is left that saw the policy before. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: a rule begins at a cache line */
-	__uint(max_entries, 2);            /* at attach */
-	__type(key, __u32);
-	__type(value, struct rl_rule);
-} rules SEC(".maps");
+ * only when no packet is left that saw the policy before. As hot: a rule begins at a cache line. */
+MAP(rules, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(2), __u32, struct rl_rule);
 
-struct trie_inner {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* of the policy: room for --prefixes */
-	__uint(key_size, sizeof(struct rl_prefix_key));
-	__uint(value_size, sizeof(struct rl_prefix_value));
-};
+/* One for each half of the rules; of the policy: room for --prefixes. */
+INNER_MAP(trie_inner, LPM_TRIE, BPF_F_NO_PREALLOC, 1, struct rl_prefix_key,
+	  sizeof(struct rl_prefix_value));
+MAP_OF_MAPS(tries, 2, trie_inner);
 
-/* One for each half of the rules. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct trie_inner);
-} tries SEC(".maps");
+/* Around which addresses the trie may have a prefix: a bit is set in place. One for each half of
+ * the rules; there while the policy has a prefix. */
+INNER_MAP(guide_inner, ARRAY, BPF_F_MMAPABLE, 1, __u32, sizeof(struct rl_prefix_guide));
+MAP_OF_MAPS(guides, 2, guide_inner);
 
-/* Around which addresses the trie may have a prefix. */
-struct guide_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* a bit is set in place */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_prefix_guide));
-};
-
-/* One for each half of the rules; there while the policy has a prefix. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct guide_inner);
-} guides SEC(".maps");
-
-struct extras_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_INNER_MAP); /* as many as the policy has */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_extra));
-};
-
-/* One for each half of the rules; there while the policy has a rule with an rl_extra. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct extras_inner);
-} extras SEC(".maps");
+/* One for each half of the rules, with as many as the policy has; there while it has a rule with an
+ * rl_extra. */
+INNER_MAP(extras_inner, ARRAY, BPF_F_INNER_MAP, 1, __u32, sizeof(struct rl_extra));
+MAP_OF_MAPS(extras, 2, extras_inner);
 
 /* For each half: rl_index_entry. All of one size, which the kernel compiles into the look-up. */
-struct index_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, RL_INDEX_MAX);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_index_entry));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct index_inner);
-} rule_index SEC(".maps");
+INNER_MAP(index_inner, ARRAY, 0, RL_INDEX_MAX, __u32, sizeof(struct rl_index_entry));
+MAP_OF_MAPS(rule_index, 2, index_inner);
 
 /* State. With --table cpu the LRU maps are LRU_PERCPU_HASH (set at attach): each CPU then has its
- * own entry of a key, and rules carry a CPU's share of their rate. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach: --sources */
-	__uint(key_size, RL_SHORT_KEY);
-	__uint(value_size, sizeof(struct rl_state));
-} sources SEC(".maps");
+ * own entry of a key, and rules carry a CPU's share of their rate. --sources says how many. */
+SIZED_MAP(sources, LRU_HASH, 0, AT_ATTACH(1), __u8[RL_SHORT_KEY], sizeof(struct rl_state));
 
-/* Mappable, because the kernel then begins the elements at a page: a set is one cache line. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* at attach: a power of two */
-	__type(key, __u32);
-	__type(value, struct rl_hot_set);
-} hot SEC(".maps");
+/* A power of two. Mappable, because the kernel then begins the elements at a page: a set is one
+ * cache line. */
+MAP(hot, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32, struct rl_hot_set);
 
-/* Cached refusals of addresses: refusal.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
-	__uint(max_entries, 1);            /* at attach: a power of two */
-	__type(key, __u32);
-	__type(value, struct rl_refusal_set);
-} refusals SEC(".maps");
+/* Cached refusals of addresses, as hot: refusal.h. */
+MAP(refusals, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32, struct rl_refusal_set);
 
 /* Buckets evicted from the hot table, by fingerprint. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach */
-	__type(key, __u64);
-	__type(value, __u64);
-} spilled SEC(".maps");
+MAP(spilled, LRU_HASH, 0, AT_ATTACH(1), __u64, __u64);
 
-/* Answers of the trie: prefix_cache.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* at attach, as hot */
-	__type(key, __u32);
-	__type(value, struct rl_prefix_set);
-} prefix_cache SEC(".maps");
+/* Answers of the trie, as hot: prefix_cache.h. */
+MAP(prefix_cache, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32, struct rl_prefix_set);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_PRESSURE_COUNT);
-	__type(key, __u32);
-	__type(value, __u64);
-} pressure SEC(".maps");
+MAP(pressure, PERCPU_ARRAY, 0, RL_PRESSURE_COUNT, __u32, __u64);
 
 /* When this CPU may make the next state of an unconfirmed key in each LRU: backend_unconfirmed.h.
  * Nanoseconds. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_LRU_COUNT);
-	__type(key, __u32);
-	__type(value, __u64);
-} creations SEC(".maps");
+MAP(creations, PERCPU_ARRAY, 0, RL_LRU_COUNT, __u32, __u64);
 
 /* The next ones, and others of which it is said, are there while the policy uses them, and only
- * then has the program code for them: user/kernel/maps/policy_maps.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach: --sources */
-	__type(key, struct rl_state_key);
-	__type(value, struct rl_state);
-} flows SEC(".maps");
+ * then has the program code for them: user/kernel/maps/policy_maps.h. As many as --sources; logs as
+ * many as fit, of --log-depth. */
+MAP(flows, LRU_HASH, 0, AT_ATTACH(1), struct rl_state_key, struct rl_state);
+MAP(windows, LRU_HASH, 0, AT_ATTACH(1), struct rl_state_key, struct rl_slots);
+SIZED_MAP(logs, LRU_HASH, 0, AT_ATTACH(1), struct rl_state_key,
+	  AT_ATTACH(RL_LOG_SIZE(RL_SLIDING_LOG_MAX)));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach: --sources */
-	__type(key, struct rl_state_key);
-	__type(value, struct rl_slots);
-} windows SEC(".maps");
+/* Sources that may be known: known_source.h. With `new-source`, where the hot table is. All sets, a
+ * power of two, are one element, so that the kernel compiles the look-up; as hot. */
+SIZED_MAP(known_filter, ARRAY, BPF_F_MMAPABLE, 1, __u32, AT_ATTACH(sizeof(struct rl_known_set)));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach: as many as fit */
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach: --log-depth */
-} logs SEC(".maps");
-
-/* Sources that may be known: known_source.h. With `new-source`, where the hot table is. All sets
- * are one element, so that the kernel compiles the look-up. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_known_set)); /* at attach: of a power of two */
-} known_filter SEC(".maps");
-
-/* The rate of the answers that the program sends itself: answer.h. With them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* at attach: RL_ANSWERS_CPUS, and the CPUs */
-	__type(key, __u32);
-	__type(value, struct rl_answers);
-} answers SEC(".maps");
+/* The rate of the answers that the program sends itself: answer.h. With them. RL_ANSWERS_CPUS, and
+ * the CPUs. */
+MAP(answers, ARRAY, 0, AT_ATTACH(1), __u32, struct rl_answers);
 
 /* Limits that a fleet shares: backend_fleet.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, RL_FLEET_LIMITS);
-	__type(key, __u32);
-	__type(value, struct rl_fleet_limit);
-} fleet_limits SEC(".maps");
+MAP(fleet_limits, HASH, BPF_F_NO_PREALLOC, RL_FLEET_LIMITS, __u32, struct rl_fleet_limit);
+MAP(fleet_grants, HASH, BPF_F_NO_PREALLOC, RL_FLEET_GRANTS, struct rl_state_key,
+    struct rl_fleet_grant);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, RL_FLEET_GRANTS);
-	__type(key, struct rl_state_key);
-	__type(value, struct rl_fleet_grant);
-} fleet_grants SEC(".maps");
-
-/* With limits of a fleet; so is the next. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach: --sources */
-	__type(key, struct rl_state_key);
-	__type(value, struct rl_fleet_key);
-} fleet_keys SEC(".maps");
+/* With limits of a fleet, as many as --sources; so is the next. */
+MAP(fleet_keys, LRU_HASH, 0, AT_ATTACH(1), struct rl_state_key, struct rl_fleet_key);
 
 /* Keys that want a lease, as struct rl_state_key. */
 struct {
@@ -230,256 +85,86 @@ struct {
 } fleet_events SEC(".maps");
 
 /* Not read by packets: the state of the agent. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_fleet_session);
-} fleet_session SEC(".maps");
+MAP(fleet_session, ARRAY, 0, 1, __u32, struct rl_fleet_session);
 
 /* One element, all zero: a fresh state of any size, for those larger than a stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach */
-} fresh SEC(".maps");
+SIZED_MAP(fresh, ARRAY, 0, 1, __u32, AT_ATTACH(RL_LOG_SIZE(RL_SLIDING_LOG_MAX)));
 
-/* Bans and their seats, in maps that push nothing out. */
-struct bans_inner {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(struct rl_state_key));
-	__uint(value_size, sizeof(struct rl_ban));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct bans_inner);
-} bans SEC(".maps");
-
-struct ban_seats_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_INNER_MAP); /* of any size */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_ban_seat));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct ban_seats_inner);
-} ban_seats SEC(".maps");
+/* Bans and their seats, of any number, in maps that push nothing out. */
+INNER_MAP(bans_inner, HASH, 0, 1, struct rl_state_key, sizeof(struct rl_ban));
+MAP_OF_MAPS(bans, 1, bans_inner);
+INNER_MAP(ban_seats_inner, ARRAY, BPF_F_INNER_MAP, 1, __u32, sizeof(struct rl_ban_seat));
+MAP_OF_MAPS(ban_seats, 1, ban_seats_inner);
 
 /* State of `per rule`, by the rule's counter_id: an LRU could be made to forget it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* at attach */
-	__type(key, __u32);
-	__type(value, struct rl_shared_state);
-} shared SEC(".maps");
+MAP(shared, ARRAY, 0, AT_ATTACH(1), __u32, struct rl_shared_state);
 
 /* All of one size, which the kernel compiles into the look-up. */
-struct shared_chunk {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, RL_CHUNK_SLOTS);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_shared_state));
-};
+INNER_MAP(shared_chunk, ARRAY, 0, RL_CHUNK_SLOTS, __u32, sizeof(struct rl_shared_state));
+MAP_OF_MAPS(shared_chunks, RL_CHUNKS, shared_chunk);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, RL_CHUNKS);
-	__type(key, __u32);
-	__array(values, struct shared_chunk);
-} shared_chunks SEC(".maps");
+/* This CPU's batch of a shared bucket, by the rule's counter_id; as many as shared:
+ * backend_shared.h. */
+MAP(batches, PERCPU_ARRAY, 0, AT_ATTACH(1), __u32, struct rl_batch);
 
-/* This CPU's batch of a shared bucket, by the rule's counter_id: backend_shared.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* at attach, as shared */
-	__type(key, __u32);
-	__type(value, struct rl_batch);
-} batches SEC(".maps");
+MAP(reasons, PERCPU_ARRAY, 0, RL_REASON_COUNT, __u32, struct rl_amount);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_REASON_COUNT);
-	__type(key, __u32);
-	__type(value, struct rl_amount);
-} reasons SEC(".maps");
+/* Blocks of slots, a block for each CPU: not per-CPU arrays, which have a table of pointers, one to
+ * a slot, and so a cache line more for each packet. As hot; and single slots are zeroed in place.
+ */
+SIZED_MAP(rule_counters, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32,
+	  AT_ATTACH(sizeof(struct rl_counters_block)));
+INNER_MAP(counters_chunk, ARRAY, BPF_F_MMAPABLE, RL_CHUNK_SLOTS / RL_COUNTERS_SLOTS, __u32,
+	  AT_ATTACH(sizeof(struct rl_counters_block)));
+MAP_OF_MAPS(counters_chunks, RL_CHUNKS, counters_chunk);
 
-/* Not per-CPU arrays: those have a table of pointers, one to a slot, which is a cache line more for
- * each packet. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot; and single slots are zeroed in place */
-	__uint(max_entries, 1);            /* at attach: blocks of slots */
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_counters_block)); /* at attach: for each CPU */
-} rule_counters SEC(".maps");
-
-struct counters_chunk {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, RL_CHUNK_SLOTS / RL_COUNTERS_SLOTS);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_counters_block)); /* at attach: for each CPU */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, RL_CHUNKS);
-	__type(key, __u32);
-	__array(values, struct counters_chunk);
-} counters_chunks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_instance);
-} instance SEC(".maps");
+MAP(instance, ARRAY, 0, 1, __u32, struct rl_instance);
 
 /* Not read by packets: whose instructions the program has. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_filters);
-} filters SEC(".maps");
+MAP(filters, ARRAY, 0, 1, __u32, struct rl_filters);
 
 /* Sets: sets.h. There while the policy has one. This one is not read by packets. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, RL_SETS_MAX);
-	__type(key, __u32);
-	__type(value, struct rl_set);
-} sets SEC(".maps");
+MAP(sets, ARRAY, 0, RL_SETS_MAX, __u32, struct rl_set);
 
-struct members_inner {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* pages, as the sets may need */
-	__uint(key_size, sizeof(struct rl_member_key));
-	__uint(value_size, sizeof(union rl_member_page));
-};
+/* Pages, as many as the sets may need. */
+INNER_MAP(members_inner, HASH, BPF_F_NO_PREALLOC, 1, struct rl_member_key,
+	  sizeof(union rl_member_page));
+MAP_OF_MAPS(members, 1, members_inner);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct members_inner);
-} members SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* rl_member_layout: written in place */
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_member_layout);
-} member_layout SEC(".maps");
-
-struct set_groups_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_set_groups));
-};
+/* Written in place. */
+MAP(member_layout, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct rl_member_layout);
 
 /* One for each half of the rules. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct set_groups_inner);
-} set_groups SEC(".maps");
+INNER_MAP(set_groups_inner, ARRAY, 0, 1, __u32, sizeof(struct rl_set_groups));
+MAP_OF_MAPS(set_groups, 2, set_groups_inner);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_SETS_MAX);
-	__type(key, __u32);
-	__type(value, struct rl_amount);
-} set_counts SEC(".maps");
+MAP(set_counts, PERCPU_ARRAY, 0, RL_SETS_MAX, __u32, struct rl_amount);
 
-/* The alarms of a policy: one for each half. Empty where the policy has none. */
-struct alarms_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags,
-	       BPF_F_MMAPABLE); /* the command writes the states of manual ones in place */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_alarms));
-};
+/* The alarms of a policy: one for each half. Empty where the policy has none. The command writes
+ * the states of manual ones in place. */
+INNER_MAP(alarms_inner, ARRAY, BPF_F_MMAPABLE, 1, __u32, sizeof(struct rl_alarms));
+MAP_OF_MAPS(alarms, 2, alarms_inner);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct alarms_inner);
-} alarms SEC(".maps");
+/* For each CPU. As hot: no CPU writes into another's cache line. */
+INNER_MAP(alarm_counts_inner, ARRAY, BPF_F_MMAPABLE, 1, __u32,
+	  AT_ATTACH(sizeof(struct rl_alarm_counts)));
+MAP_OF_MAPS(alarm_counts, 2, alarm_counts_inner);
 
-struct alarm_counts_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no CPU writes into another's cache line */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_alarm_counts)); /* at attach: for each CPU */
-};
+/* Limits that senders share: backend_parts.h. There while the policy has one. As hot; counts for
+ * each CPU. */
+MAP(shares, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct rl_shares);
+SIZED_MAP(share_counts, ARRAY, BPF_F_MMAPABLE, RL_SHARES_MAX, __u32,
+	  AT_ATTACH(sizeof(struct rl_share_counts)));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__array(values, struct alarm_counts_inner);
-} alarm_counts SEC(".maps");
-
-/* Limits that senders share: backend_parts.h. There while the policy has one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no bin lies in two cache lines */
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_shares);
-} shares SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, RL_SHARES_MAX);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_share_counts)); /* at attach: for each CPU */
-} share_counts SEC(".maps");
-
-/* Open connections: backend_connections.h. With limits on them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_CONNECTIONS_SIZE(2)); /* at attach */
-} connections SEC(".maps");
+/* Open connections, as hot: backend_connections.h. With limits on them. */
+SIZED_MAP(connections, ARRAY, BPF_F_MMAPABLE, 1, __u32, AT_ATTACH(RL_CONNECTIONS_SIZE(2)));
 
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* of a watcher: as its rate needs */
 };
+MAP_OF_MAPS(rings, RL_WATCHERS, ring_inner);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, RL_WATCHERS);
-	__type(key, __u32);
-	__array(values, struct ring_inner);
-} rings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2 * RL_WATCHERS); /* streams */
-	__type(key, __u32);
-	__type(value, struct rl_watch_count);
-} watch_counts SEC(".maps");
+/* By stream. */
+MAP(watch_counts, PERCPU_ARRAY, 0, 2 * RL_WATCHERS, __u32, struct rl_watch_count);

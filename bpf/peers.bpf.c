@@ -22,18 +22,14 @@
 #include <bpf/bpf_helpers.h>
 
 #include "algorithm/peers.h"
+#include "map.h"
 
 #define AF_INET6 10
 
 const volatile __u64 netns_cookie = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_peers));
-} filter SEC(".maps"); /* the map `peers` */
+/* The map `peers`. */
+SIZED_MAP(filter, ARRAY, BPF_F_MMAPABLE, 1, __u32, sizeof(struct rl_peers));
 
 /* The word in which a socket notes something: 0, or a place. */
 #define PLACE_NOTED    (1u << 31)
@@ -48,12 +44,7 @@ struct noted {
 	__u32 next;           /* the one to give up for another peer */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct noted);
-} sockets SEC(".maps");
+MAP(sockets, SK_STORAGE, BPF_F_NO_PREALLOC, 0, int, struct noted);
 
 union address {
 	__u32 words[4]; /* in network order, mapped */

@@ -11,21 +11,10 @@
 #include "packet/xdp.h"
 
 /* Both exist in simulations only. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rl_simulated_batch);
-} simulated SEC(".maps");
+MAP(simulated, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct rl_simulated_batch);
 
 /* The program itself; a test run takes as many packets as the kernel allows tail calls, and one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} simulate_again SEC(".maps");
+MAP(simulate_again, PROG_ARRAY, 0, 1, __u32, __u32);
 
 /* The result of a frame, with clock_injected. Dead code elsewhere. */
 volatile __u32 simulated_reason = 0;     /* enum rl_reason */

@@ -83,12 +83,7 @@ struct decision {
 
 /* The packet that this CPU is at, and the last refusal: programs run to their end, and the stack
  * has no room for it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct decision);
-} scratch SEC(".maps");
+MAP(scratch, PERCPU_ARRAY, 0, 1, __u32, struct decision);
 
 static __always_inline struct decision *decision_begin(bool skb)
 {

@@ -12,12 +12,7 @@
 
 #define PAYLOAD_SIZE (RL_PAYLOAD_OFFSET_MAX + RL_PAYLOAD_MAX)
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, PAYLOAD_SIZE);
-} payload SEC(".maps");
+SIZED_MAP(payload, PERCPU_ARRAY, 0, 1, __u32, PAYLOAD_SIZE);
 
 /* With clock_injected: becomes 1 where a rule asks for bytes that were not captured. */
 volatile __u32 simulated_cut = 0;
