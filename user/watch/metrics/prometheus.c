@@ -5,173 +5,193 @@
 
 #include "watch/metrics/prometheus.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "kernel/attach/hook_names.h"
-#include "kernel/instance/instance.h"
-#include "kernel/instance/open.h"
-#include "kernel/policy/policy_read.h"
-#include "kernel/state/source.h"
-#include "kernel/state/stats.h"
 #include "policy/names.h"
-#include "policy/policy.h"
-#include "watch/metrics/metric.h"
 
-/* ---- reading ---- */
+/* The metric being printed. Its HELP and TYPE lines come with its first sample. */
+struct page {
+	FILE *file;
+	const struct metric *metric;
+	enum scrape_rules rules;
+	bool headed;
+};
 
-static int bans_count(const struct instance *instance, struct scraped *out)
+/* The things that a metric has samples of. Limits come first among rules; bans are those of limits,
+ * and of everything: i is then the number of rules. */
+enum metric_of { OF_INSTANCE, OF_REASONS, OF_SETS, OF_ALARMS, OF_RULES, OF_LIMITS, OF_BANS };
+
+struct metric {
+	const char *name, *type, *help;
+	enum metric_of of;
+	enum { IN_ALL, IN_PACKETS, IN_BYTES } unit; /* only limits or alarms in it */
+	/* Has the i-th of them a sample? NULL: yes. */
+	bool (*has)(const struct scraped *scraped, size_t i);
+	/* Its samples; NULL: one, the number. */
+	void (*print)(struct page *page, const struct scraped *scraped, size_t i);
+	size_t field, size; /* of a number in its object: offset and bytes */
+};
+
+/* ---- samples */
+
+/* Of the characters that the format escapes, only two remain. The first name has no comma. */
+static void label_print(FILE *file, const char *name, const char *text)
 {
-	const struct policy *policy = &out->stats.policy;
-	struct source_entry *entries = NULL;
-	size_t count = 0;
-	int ret;
+	char shown[5];
 
-	out->bans = calloc(policy->count + 1, sizeof(*out->bans));
-	ret = out->bans ? instance_bans_read(instance, policy, &entries, &count) : -ENOMEM;
-	if (ret)
-		fail("%s: reading the bans failed: %s", instance->device, strerror(-ret));
-	for (size_t i = 0; i < count; i++)
-		out->bans[entries[i].rule ? (size_t)(entries[i].rule - policy->rules)
-					  : policy->count]++;
-	free(entries);
-	return ret;
+	fprintf(file, "%s=\"", name);
+	for (const char *c = text; *c; c++) {
+		byte_escape(shown, *c);
+		for (const char *s = shown; *s; s++)
+			fprintf(file, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
+	}
+	putc('"', file);
 }
 
-static void scraped_clear(struct scraped *scraped)
+/* Of a rule the label leaves out the remaining lifetime, which changes with every scrape. */
+static void sample_begin(struct page *page, const struct scraped *scraped, size_t i)
 {
-	instance_stats_clear(&scraped->stats);
-	free(scraped->bans);
+	const struct metric *metric = page->metric;
+	const struct policy *policy = &scraped->stats.policy;
+	char words[RULE_TEXT_MAX] = "everything";
+	struct policy_context ctx;
+
+	if (!page->headed)
+		fprintf(page->file, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
+			metric->name, metric->type);
+	page->headed = true;
+	fprintf(page->file, "%s{", metric->name);
+	label_print(page->file, "device", scraped->instance.device);
+	label_print(page->file, ",hook", hook_name(scraped->instance.info.hook));
+	switch (metric->of) {
+	case OF_INSTANCE:
+		return;
+	case OF_REASONS:
+		return label_print(page->file, ",reason", reason_rows[i].text);
+	case OF_SETS:
+		return label_print(page->file, ",set", policy->sets[i].name);
+	case OF_ALARMS:
+		return label_print(page->file, ",alarm", scraped->stats.alarms.alarm[i].name);
+	default:
+		instance_context(&scraped->instance, &ctx);
+		if (i < policy->count)
+			rule_format_lasting(words, &policy->rules[i], &ctx);
+		label_print(page->file, ",rule", words);
+	}
 }
 
-static int visit(struct instance *instance, void *arg)
+static void sample_end(struct page *page, uint64_t number)
 {
-	struct scrape *scrape = arg;
-	struct scraped now = {.instance = *instance}, *items;
-	struct rl_policy_header header;
-	int ret = instance_status_read(instance, &now.status);
+	fprintf(page->file, "} %" PRIu64 "\n", number);
+}
 
-	if (!ret)
-		ret = instance_stats_read(instance, &now.stats);
-	if (!ret)
-		ret = bans_count(instance, &now);
-	if (!ret && !policy_header_read(instance, &header))
-		now.generation = header.written;
-	if (ret) {
-		scraped_clear(&now);
-		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* these: detached meanwhile */
-		return 0;
+static void seconds_print(FILE *file, uint64_t ns)
+{
+	fprintf(file, "%llu.%09llu\n", ns / NS_PER_SECOND, ns % NS_PER_SECOND);
+}
+
+static uint64_t number_at(const struct page *page, const void *object)
+{
+	const char *at = (const char *)object + page->metric->field;
+	uint64_t number;
+	uint32_t word;
+
+	if (page->metric->size == sizeof(bool))
+		return *(const bool *)at;
+	memcpy(&word, at, sizeof(word));
+	if (page->metric->size == sizeof(word))
+		return word;
+	memcpy(&number, at, sizeof(number));
+	return number;
+}
+
+/* In the object of the i-th. */
+static uint64_t number_of(const struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct instance_stats *stats = &scraped->stats;
+
+	switch (page->metric->of) {
+	case OF_INSTANCE:
+		return number_at(page, scraped);
+	case OF_REASONS:
+		return number_at(page, &stats->reasons[i]);
+	case OF_SETS:
+		return number_at(page, &stats->sets[i]);
+	case OF_ALARMS:
+		return number_at(page, &stats->alarms.alarm[i]);
+	case OF_RULES:
+		return number_at(page, &stats->rules[i]);
+	case OF_LIMITS:
+		return number_at(page, &stats->shares[i]);
+	case OF_BANS:
+		return scraped->bans ? number_at(page, &scraped->bans[i]) : 0;
 	}
-	items = reallocarray(scrape->items, scrape->count + 1, sizeof(now));
-	if (!items) {
-		scraped_clear(&now);
-		fail("out of memory");
-		return -ENOMEM;
-	}
-	scrape->items = items;
-	scrape->items[scrape->count++] = now;
 	return 0;
 }
 
-int scrape_read(const struct target *target, enum scrape_rules rules, struct scrape *out)
-{
-	struct scrape scrape = {.rules = rules};
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
-	int ret = instance_for_each(target, visit, &scrape);
+/* ---- which have samples */
 
-	scrape.duration_ns = clock_ns(CLOCK_MONOTONIC) - start;
-	if (ret && ret != -ENOMEM && scrape.count) { /* one could not be opened; reported */
-		scrape.errors++;
-		ret = 0;
-	}
-	if (ret)
-		scrape_clear(&scrape);
-	else
-		*out = scrape;
-	return ret;
+static bool is_of_unit(const struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct instance_stats *stats = &scraped->stats;
+	bool packets = page->metric->unit == IN_PACKETS;
+
+	if (page->metric->unit == IN_ALL)
+		return true;
+	if (page->metric->of == OF_LIMITS)
+		return (stats->policy.rules[i].limit.unit == RL_PACKETS) == packets;
+	return !stats->alarms.alarm[i].manual &&
+	       (stats->alarms.alarm[i].unit == RL_PACKETS) == packets;
 }
 
-void scrape_clear(struct scrape *scrape)
-{
-	for (size_t i = 0; i < scrape->count; i++)
-		scraped_clear(&scrape->items[i]);
-	free(scrape->items);
-	memset(scrape, 0, sizeof(*scrape));
-}
-
-/* ---- printers of the table's rows ---- */
-
-static void number_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool has_hot(const struct scraped *scraped, size_t i)
 {
 	(void)i;
-	sample_begin(page, scraped, NULL, NULL);
-	sample_end_field(page, scraped);
-}
-
-static void hot_sample(struct page *page, const struct scraped *scraped, size_t i)
-{
-	if (scraped->stats.hot_slots)
-		number_sample(page, scraped, i);
+	return scraped->stats.hot_slots;
 }
 
 /* None: no policy was written yet, or it cannot be read just now. */
-static void generation_sample(struct page *page, const struct scraped *scraped, size_t i)
-{
-	if (scraped->generation)
-		number_sample(page, scraped, i);
-}
-
-static void connections_all_sample(struct page *page, const struct scraped *scraped, size_t i)
-{
-	if (scraped->stats.connections.open)
-		number_sample(page, scraped, i);
-}
-
-static void since_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool has_generation(const struct scraped *scraped, size_t i)
 {
 	(void)i;
-	sample_begin(page, scraped, NULL, NULL);
-	sample_end_seconds(page, scraped->status.since_ns);
+	return scraped->generation;
 }
 
-static void info_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool has_connections(const struct scraped *scraped, size_t i)
 {
-	char id[NUMBER_TEXT_MAX];
-
 	(void)i;
-	snprintf(id, sizeof(id), "%" PRIu32, scraped->status.program_id);
-	sample_begin(page, scraped, "mode", mode_name(scraped->status.mode));
-	sample_label(page, "table", table_name(scraped->instance.info.table));
-	sample_label(page, "program_id", id);
-	sample_end(page, 1);
+	return scraped->stats.connections.open;
 }
 
-static void reason_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool is_passed(const struct scraped *scraped, size_t i)
 {
-	sample_begin(page, scraped, "reason", reason_rows[i].text);
-	sample_end_field(page, &scraped->stats.reasons[i]);
+	(void)scraped;
+	return reason_rows[i].passes;
 }
 
-static void passed_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool is_dropped(const struct scraped *scraped, size_t i)
 {
-	if (reason_rows[i].passes)
-		reason_sample(page, scraped, i);
+	return !is_passed(scraped, i);
 }
 
-static void dropped_sample(struct page *page, const struct scraped *scraped, size_t i)
+static bool has_bans(const struct scraped *scraped, size_t i)
 {
-	if (!reason_rows[i].passes)
-		reason_sample(page, scraped, i);
+	const struct policy *policy = &scraped->stats.policy;
+
+	return i == policy->count || policy->rules[i].limit.over == RL_OVER_BAN;
 }
 
-/* ---- of rules */
+/* For keys that share a limit, while it is short. */
+static bool has_pace(const struct scraped *scraped, size_t i)
+{
+	const struct share_counts *counts = scraped->stats.shares;
+
+	return counts && counts[i].keys && counts[i].is_short;
+}
 
 /* A list of bans may have thousands of such rules, and they come and go. */
 static bool is_of_one_address(const struct rule *rule)
@@ -190,14 +210,33 @@ static size_t listed_max(const struct page *page)
 	return page->rules == SCRAPE_RULES_ALL ? SIZE_MAX : PROMETHEUS_RULES_MAX;
 }
 
+/* None of a set whose file has not been loaded, or has not failed to be. */
+static void seconds_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	uint64_t ns = number_of(page, scraped, i);
+
+	if (!ns && page->metric->of == OF_SETS)
+		return;
+	sample_begin(page, scraped, i);
+	fputs("} ", page->file);
+	seconds_print(page->file, ns);
+}
+
+static void info_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	sample_begin(page, scraped, i);
+	label_print(page->file, ",mode", mode_name(scraped->status.mode));
+	label_print(page->file, ",table", table_name(scraped->instance.info.table));
+	fprintf(page->file, ",program_id=\"%" PRIu32 "\"} 1\n", scraped->status.program_id);
+}
+
 static void unlisted_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
 	size_t count = 0, max = listed_max(page);
 
-	(void)i;
 	policy_for_each (&scraped->stats.policy, rule)
 		count += may_be_listed(page, rule);
-	sample_begin(page, scraped, NULL, NULL);
+	sample_begin(page, scraped, i);
 	sample_end(page, count > max ? count - max : 0);
 }
 
@@ -205,56 +244,18 @@ static void one_address_sample(struct page *page, const struct scraped *scraped,
 {
 	size_t count = 0;
 
-	(void)i;
 	policy_for_each (&scraped->stats.policy, rule)
 		count += page->rules == SCRAPE_RULES_BOUNDED && is_of_one_address(rule);
-	sample_begin(page, scraped, NULL, NULL);
+	sample_begin(page, scraped, i);
 	sample_end(page, count);
-}
-
-/* The label leaves out the remaining lifetime, which changes with every scrape. */
-static void rule_begin(struct page *page, const struct scraped *scraped, size_t i)
-{
-	struct policy_context ctx;
-	char words[RULE_TEXT_MAX];
-
-	instance_context(&scraped->instance, &ctx);
-	rule_format_lasting(words, &scraped->stats.policy.rules[i], &ctx);
-	sample_begin(page, scraped, "rule", words);
-}
-
-static void rule_sample(struct page *page, const struct scraped *scraped, size_t i)
-{
-	rule_begin(page, scraped, i);
-	sample_end_field(page, &scraped->stats.rules[i]);
-}
-
-static void ban_sample(struct page *page, const struct scraped *scraped, size_t i)
-{
-	const struct policy *policy = &scraped->stats.policy;
-
-	if (i == policy->count)
-		sample_begin(page, scraped, "rule", "everything");
-	else if (policy->rules[i].limit.over == RL_OVER_BAN)
-		rule_begin(page, scraped, i);
-	else
-		return;
-	sample_end(page, scraped->bans ? scraped->bans[i] : 0);
 }
 
 static void connections_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct connections_now *now = &scraped->stats.connections;
-
-	if (!now->open || !rule_limits_connections(&scraped->stats.policy.rules[i]))
+	if (!rule_limits_connections(&scraped->stats.policy.rules[i]))
 		return;
-	rule_begin(page, scraped, i);
-	sample_end(page, now->open[i]);
-}
-
-static bool is_in_packets(const struct scraped *scraped, size_t i)
-{
-	return scraped->stats.policy.rules[i].limit.unit == RL_PACKETS;
+	sample_begin(page, scraped, i);
+	sample_end(page, scraped->stats.connections.open[i]);
 }
 
 /* Arrivals and what passed, not what was dropped: a packet between the two would count as that, and
@@ -264,74 +265,72 @@ static void share_sample(struct page *page, const struct scraped *scraped, size_
 	const struct share_counts *counts = scraped->stats.shares;
 
 	for (int of = 0; counts && counts[i].has_classes && of < RL_SHARE_COUNTS; of++) {
-		rule_begin(page, scraped, i);
-		sample_label(page, "class", share_class_names[of]);
-		sample_end_field(page, (const char *)&counts[i] + of * sizeof(uint64_t));
+		sample_begin(page, scraped, i);
+		label_print(page->file, ",class", share_class_names[of]);
+		sample_end(page, number_at(page, (const char *)&counts[i] + of * sizeof(uint64_t)));
 	}
 }
 
-static void share_packets_sample(struct page *page, const struct scraped *scraped, size_t i)
+static void set_members_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	if (is_in_packets(scraped, i))
-		share_sample(page, scraped, i);
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		sample_begin(page, scraped, i);
+		label_print(page->file, ",family", ipv6 ? "ipv6" : "ipv4");
+		sample_end(page, scraped->stats.sets[i].set.members[ipv6]);
+	}
 }
 
-static void share_bytes_sample(struct page *page, const struct scraped *scraped, size_t i)
+static void set_capacity_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	if (!is_in_packets(scraped, i))
-		share_sample(page, scraped, i);
+	sample_begin(page, scraped, i);
+	sample_end(page, scraped->stats.policy.sets[i].max);
 }
 
-/* For keys that share a limit of the metric's unit, while it is short. */
-static void pace_sample(struct page *page, const struct scraped *scraped, size_t i)
+static void alarm_rate_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
-	const struct share_counts *counts = scraped->stats.shares;
-
-	if (!counts || !counts[i].keys || !counts[i].is_short ||
-	    is_in_packets(scraped, i) != (page->metric->field == RL_PACKETS))
-		return;
-	rule_begin(page, scraped, i);
-	sample_end(page, counts[i].key_pace);
+	sample_begin(page, scraped, i);
+	fprintf(page->file, "} %.3f\n", scraped->stats.alarms.alarm[i].rate);
 }
 
 /* ---- the table ---- */
 
-#define FIELD(type, name) offsetof(struct type, name), sizeof(((struct type *)0)->name)
+#define FIELD(type, name) \
+	.field = offsetof(struct type, name), .size = sizeof(((struct type *)0)->name)
 #define REASONS(verdict, unit, what)                                                              \
 	{                                                                                         \
 		"rlctl_" #verdict "_" #unit "_total", "counter", what ", by reason.", OF_REASONS, \
-			verdict##_sample, FIELD(rl_amount, unit)                                  \
+			.has = is_##verdict, FIELD(rl_amount, unit)                               \
 	}
 #define RULES(verdict, unit, what)                                                                 \
 	{                                                                                          \
 		"rlctl_rule_" #verdict "_" #unit "_total", "counter", what ", by rule.", OF_RULES, \
-			rule_sample, FIELD(rule_counters, verdict.unit)                            \
+			FIELD(rule_counters, verdict.unit)                                         \
 	}
-#define SHARES(verdict, unit, what)                                                               \
-	{                                                                                         \
-		"rlctl_share_" #verdict "_" #unit "_total", "counter",                            \
-			what " a limit in " #unit " that classes of senders share, by class.",    \
-			OF_LIMITS, share_##unit##_sample, offsetof(struct share_counts, verdict), \
-			sizeof(uint64_t)                                                          \
+#define SHARES(verdict, word, unit_, what)                                                    \
+	{                                                                                     \
+		"rlctl_share_" #verdict "_" word "_total", "counter",                         \
+			what " a limit in " word " that classes of senders share, by class.", \
+			OF_LIMITS, .unit = unit_, .print = share_sample,                      \
+				   .field = offsetof(struct share_counts, verdict),           \
+				   .size = sizeof(uint64_t)                                   \
 	}
-#define SETS(name, field, what)                                                   \
-	{                                                                         \
-		"rlctl_set_" name "_total", "counter", what, OF_SETS, set_sample, \
-			FIELD(set_stats, field)                                   \
+#define SETS(name, field_, what)                                                               \
+	{                                                                                      \
+		"rlctl_set_" name "_total", "counter", what, OF_SETS, FIELD(set_stats, field_) \
 	}
 #define PRESSURE(name, text)                                   \
 	{"rlctl_hot_" text "_total",                           \
 	 "counter",                                            \
 	 "Pressure on the hot table: " text "; see rlctl(8).", \
 	 OF_INSTANCE,                                          \
-	 hot_sample,                                           \
+	 .has = has_hot,                                       \
 	 FIELD(scraped, stats.pressure[RL_PRESSURE_##name])},
 
 static const struct metric metrics[] = {
 	{"rlctl_instance_info", "gauge", "How an instance is attached; always 1.", OF_INSTANCE,
-	 info_sample, 0, 0},
+	 .print = info_sample},
 	{"rlctl_attached_timestamp_seconds", "gauge", "Time of attachment, in seconds since 1970.",
-	 OF_INSTANCE, since_sample, 0, 0},
+	 OF_INSTANCE, .print = seconds_sample, FIELD(scraped, status.since_ns)},
 	REASONS(passed, packets, "Packets let through"),
 	REASONS(passed, bytes, "Bytes let through"),
 	REASONS(dropped, packets, "Packets dropped"),
@@ -342,55 +341,55 @@ static const struct metric metrics[] = {
 	RULES(dropped, bytes, "Bytes dropped"),
 	RULES(shadow, packets, "Packets over a limit that passed: `over count`, or established"),
 	RULES(shadow, bytes, "Bytes over a limit that passed: `over count`, or established"),
-	SHARES(arrived, packets, "Packets that came to"),
-	SHARES(passed, packets, "Packets within"),
-	SHARES(arrived, bytes, "Bytes that came to"),
-	SHARES(passed, bytes, "Bytes within"),
+	SHARES(arrived, "packets", IN_PACKETS, "Packets that came to"),
+	SHARES(passed, "packets", IN_PACKETS, "Packets within"),
+	SHARES(arrived, "bytes", IN_BYTES, "Bytes that came to"),
+	SHARES(passed, "bytes", IN_BYTES, "Bytes within"),
 	{"rlctl_share_packets_per_second", "gauge",
 	 "Rate that each source or destination has of a limit in packets that is short.", OF_LIMITS,
-	 pace_sample, RL_PACKETS, 0},
+	 .unit = IN_PACKETS, .has = has_pace, FIELD(share_counts, key_pace)},
 	{"rlctl_share_bytes_per_second", "gauge",
 	 "Rate that each source or destination has of a limit in bytes that is short.", OF_LIMITS,
-	 pace_sample, RL_BYTES, 0},
+	 .unit = IN_BYTES, .has = has_pace, FIELD(share_counts, key_pace)},
 	{"rlctl_rule_open_connections", "gauge", "Connections that are open under a limit on them.",
-	 OF_LIMITS, connections_sample, 0, 0},
+	 OF_LIMITS, .has = has_connections, .print = connections_sample},
 	{"rlctl_connection_keys", "gauge", "Keys with open connections, of all limits on them.",
-	 OF_INSTANCE, connections_all_sample, FIELD(scraped, stats.connections.keys)},
+	 OF_INSTANCE, .has = has_connections, FIELD(scraped, stats.connections.keys)},
 	{"rlctl_connections_unseen_total", "counter",
 	 "Connections that no limit counts because there was no room for their key.", OF_INSTANCE,
-	 connections_all_sample, FIELD(scraped, stats.connections.unseen)},
+	 .has = has_connections, FIELD(scraped, stats.connections.unseen)},
 	{"rlctl_policy_generation", "gauge",
 	 "The policy applied last: a later one has a larger number.", OF_INSTANCE,
-	 generation_sample, FIELD(scraped, generation)},
-	{"rlctl_rules", "gauge", "Rules in force.", OF_INSTANCE, number_sample,
+	 .has = has_generation, FIELD(scraped, generation)},
+	{"rlctl_rules", "gauge", "Rules in force.", OF_INSTANCE,
 	 FIELD(scraped, stats.policy.count)},
 	{"rlctl_rules_single_address", "gauge",
 	 "Rules in force without metrics because they allow or deny a single address.", OF_INSTANCE,
-	 one_address_sample, 0, 0},
+	 .print = one_address_sample},
 	{"rlctl_rules_unlisted", "gauge", "Rules in force that are too many to have metrics.",
-	 OF_INSTANCE, unlisted_sample, 0, 0},
+	 OF_INSTANCE, .print = unlisted_sample},
 	{"rlctl_sources_used", "gauge", "States in use, one per key and limit.", OF_INSTANCE,
-	 number_sample, FIELD(scraped, status.sources_used)},
-	{"rlctl_sources_capacity", "gauge", "States that can be kept.", OF_INSTANCE, number_sample,
+	 FIELD(scraped, status.sources_used)},
+	{"rlctl_sources_capacity", "gauge", "States that can be kept.", OF_INSTANCE,
 	 FIELD(scraped, instance.info.sources)},
 	{"rlctl_hot_slots_live", "gauge", "Slots of the hot table with debt.", OF_INSTANCE,
-	 hot_sample, FIELD(scraped, stats.hot_live)},
-	{"rlctl_hot_slots", "gauge", "Slots of the hot table.", OF_INSTANCE, hot_sample,
+	 .has = has_hot, FIELD(scraped, stats.hot_live)},
+	{"rlctl_hot_slots", "gauge", "Slots of the hot table.", OF_INSTANCE, .has = has_hot,
 	 FIELD(scraped, stats.hot_slots)},
 	RL_HOT_PRESSURES(PRESSURE) /* with a comma after each */
 	{"rlctl_bans_refused_total", "counter", "Bans not started because there was no room.",
-	 OF_INSTANCE, number_sample, FIELD(scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED])},
+	 OF_INSTANCE, FIELD(scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED])},
 	{"rlctl_bans_used", "gauge",
 	 "Bans that take up room: those in force, and some that are over.", OF_INSTANCE,
-	 number_sample, FIELD(scraped, status.bans_used)},
+	 FIELD(scraped, status.bans_used)},
 	{"rlctl_rule_bans", "gauge",
 	 "Keys that a rule bans now; everything: sources banned by `over ban ... source`.", OF_BANS,
-	 ban_sample, 0, 0},
+	 .has = has_bans, .size = sizeof(uint64_t)},
 	{"rlctl_bans_capacity", "gauge", "Bans that can be in force at once.", OF_INSTANCE,
-	 number_sample, FIELD(scraped, instance.info.bans)},
-	{"rlctl_set_members", "gauge", "Members of a set.", OF_SETS, set_members_sample, 0, 0},
+	 FIELD(scraped, instance.info.bans)},
+	{"rlctl_set_members", "gauge", "Members of a set.", OF_SETS, .print = set_members_sample},
 	{"rlctl_set_capacity", "gauge", "Members that a set may have.", OF_SETS,
-	 set_capacity_sample, 0, 0},
+	 .print = set_capacity_sample},
 	SETS("matched_packets", matched.packets, "Packets from or to members of a set."),
 	SETS("matched_bytes", matched.bytes, "Bytes from or to members of a set."),
 	SETS("added", set.added, "Members added to a set."),
@@ -399,28 +398,40 @@ static const struct metric metrics[] = {
 	SETS("expired", set.expired, "Members that have expired and were removed from a set."),
 	SETS("refused", set.refused, "Members not added because a set was full."),
 	{"rlctl_set_loaded_timestamp_seconds", "gauge",
-	 "When the file of a set was loaded last, in seconds since 1970.", OF_SETS, set_time_sample,
-	 offsetof(struct set_stats, set.loaded_ns), 0},
+	 "When the file of a set was loaded last, in seconds since 1970.", OF_SETS,
+	 .print = seconds_sample, FIELD(set_stats, set.loaded_ns)},
 	{"rlctl_set_load_failed_timestamp_seconds", "gauge",
 	 "When the file of a set failed to load, since it was loaded last.", OF_SETS,
-	 set_time_sample, offsetof(struct set_stats, set.failed_ns), 0},
+	 .print = seconds_sample, FIELD(set_stats, set.failed_ns)},
 	{"rlctl_alarm_on", "gauge", "Whether an alarm is on (1) or off (0).", OF_ALARMS,
-	 alarm_on_sample, 0, 0},
+	 FIELD(alarm_now, on)},
 	{"rlctl_alarm_changes_total", "counter", "Times that an alarm went on or off.", OF_ALARMS,
-	 alarm_changes_sample, 0, 0},
+	 FIELD(alarm_now, changes)},
 	{"rlctl_alarm_packets_total", "counter", "Packets that an alarm in packets counted.",
-	 OF_ALARMS, alarm_counted_sample, RL_PACKETS, 0},
+	 OF_ALARMS, .unit = IN_PACKETS, FIELD(alarm_now, counted)},
 	{"rlctl_alarm_bytes_total", "counter", "Bytes that an alarm in bytes or bits counted.",
-	 OF_ALARMS, alarm_counted_sample, RL_BYTES, 0},
+	 OF_ALARMS, .unit = IN_BYTES, FIELD(alarm_now, counted)},
 	{"rlctl_alarm_packets_per_second", "gauge",
 	 "Rate that an alarm in packets saw last, over a tenth of its time.", OF_ALARMS,
-	 alarm_rate_sample, RL_PACKETS, 0},
+	 .unit = IN_PACKETS, .print = alarm_rate_sample},
 	{"rlctl_alarm_bytes_per_second", "gauge",
 	 "Rate that an alarm in bytes or bits saw last, over a tenth of its time.", OF_ALARMS,
-	 alarm_rate_sample, RL_BYTES, 0},
+	 .unit = IN_BYTES, .print = alarm_rate_sample},
 	{"rlctl_memory_bytes", "gauge", "Memory of all maps as accounted by the kernel.",
-	 OF_INSTANCE, number_sample, FIELD(scraped, status.memory_bytes)},
+	 OF_INSTANCE, FIELD(scraped, status.memory_bytes)},
 };
+
+static void metric_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct metric *metric = page->metric;
+
+	if (!is_of_unit(page, scraped, i) || (metric->has && !metric->has(scraped, i)))
+		return;
+	if (metric->print)
+		return metric->print(page, scraped, i);
+	sample_begin(page, scraped, i);
+	sample_end(page, number_of(page, scraped, i));
+}
 
 /* Limits, or all other rules: at most `left`. Returns the rest of `left`. */
 static size_t rules_print(struct page *page, const struct scraped *scraped, bool limits,
@@ -433,7 +444,7 @@ static size_t rules_print(struct page *page, const struct scraped *scraped, bool
 
 		if ((rule->action == RL_ACTION_LIMIT) != limits || !may_be_listed(page, rule))
 			continue;
-		page->metric->print(page, scraped, i);
+		metric_sample(page, scraped, i);
 		left--;
 	}
 	return left;
@@ -453,14 +464,14 @@ static void metric_print(struct page *page, const struct scraped *scraped)
 
 	if (of < sizeof(counts) / sizeof(counts[0])) {
 		for (size_t i = 0; i < counts[of]; i++)
-			page->metric->print(page, scraped, i);
+			metric_sample(page, scraped, i);
 		return;
 	}
 	left = rules_print(page, scraped, true, listed_max(page));
 	if (of == OF_RULES)
 		rules_print(page, scraped, false, left);
 	if (of == OF_BANS)
-		page->metric->print(page, scraped, stats->policy.count);
+		metric_sample(page, scraped, stats->policy.count);
 }
 
 static void head_print(FILE *file, const char *name, const char *help)
