@@ -92,6 +92,31 @@ void wait_print(char buf[NUMBER_TEXT_MAX], uint64_t ns)
 			 units[i + 1].name);
 }
 
+const char *text_of(uint64_t n, void (*print)(char buf[NUMBER_TEXT_MAX], uint64_t n))
+{
+	static _Thread_local char texts[8][NUMBER_TEXT_MAX];
+	static _Thread_local unsigned int next;
+	char *text = texts[next++ % 8];
+
+	print(text, n);
+	return text;
+}
+
+const char *number_text(uint64_t n)
+{
+	return text_of(n, number_print);
+}
+
+const char *size_text(uint64_t bytes)
+{
+	return text_of(bytes, size_print);
+}
+
+const char *wait_text(uint64_t ns)
+{
+	return text_of(ns, wait_print);
+}
+
 void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local)
 {
 	time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);

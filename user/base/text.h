@@ -34,6 +34,16 @@ void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
 void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes);
 /* 1500ms, 59s, 9m 59s, 2d 5h: milliseconds below ten seconds, else the two largest units */
 void wait_print(char buf[NUMBER_TEXT_MAX], uint64_t ns);
+/* The same in buffers that take turns: valid until this thread has called them eight times more. */
+const char *text_of(uint64_t n, void (*print)(char buf[NUMBER_TEXT_MAX], uint64_t n));
+const char *number_text(uint64_t n);
+const char *size_text(uint64_t bytes);
+const char *wait_text(uint64_t ns);
+/* "s", but for one */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 /* CLOCK_REALTIME in ISO 8601: 2026-11-20T06:06:11Z, or with the offset of the local time zone */
 void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local);
 /* In UTC with nanoseconds: 2026-11-20T06:06:11.123456789Z */

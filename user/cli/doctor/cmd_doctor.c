@@ -90,9 +90,7 @@ static int name_note(struct instance *instance, void *arg)
 
 	if (names->count && !strcmp(names->list[names->count - 1], instance->device))
 		return 0;
-	names->list = reallocarray(names->list, names->count + 1, sizeof(*names->list));
-	if (!names->list)
-		out_of_memory();
+	names->list = xreallocarray(names->list, names->count + 1, sizeof(*names->list));
 	memcpy(names->list[names->count++], instance->device, IF_NAMESIZE);
 	return 0;
 }

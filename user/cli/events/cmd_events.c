@@ -119,8 +119,7 @@ int cmd_events(const struct command *command)
 	struct event_filter filter;
 	int ret = event_filter_read(command, &filter);
 
-	if (!ret)
-		ret = program_sink_open(command, &sinks[1]);
+	ret = ret ?: program_sink_open(command, &sinks[1]);
 	if (!ret && option_given(command, OPTION_FOLLOW))
 		ret = follow(command, &filter, sinks);
 	else if (!ret && option_given(command, OPTION_KEEP))

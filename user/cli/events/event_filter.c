@@ -11,32 +11,14 @@
 #include "base/units.h"
 #include "cli/events/event_json.h"
 
-#define BIT(kind) (1u << EVENT_##kind)
-#define KIND_MAX  32 /* bytes of a word of --only */
+#define BIT(kind)                (1u << EVENT_##kind)
 
-/* Several kinds by one word. */
-static const struct {
-	const char *word;
-	uint32_t kinds;
-} groups[] = {
-	{"drops", BIT(DROPS_BEGIN) | BIT(DROPS_END)},
-	{"alarms", BIT(ALARM_ON) | BIT(ALARM_OFF)},
-	{"bans", BIT(BAN_BEGIN) | BIT(BAN_END)},
-	{"sets", BIT(SET_ADD) | BIT(SET_DEL) | BIT(SET_FULL)},
-	{"changes", BIT(ATTACH) | BIT(DETACH) | BIT(APPLY) | BIT(TRIAL_UNDONE)},
-	{"fleet", BIT(FLEET_JOINED) | BIT(FLEET_LOST)},
-};
+#define GROUP(name, text, group) group,
+static const char *const groups[EVENT_KIND_COUNT] = {EVENT_KINDS(GROUP)};
 
-/* 0: there is no such word. */
-static uint32_t kinds_of(const char *word)
+static bool is_word(const char *text, size_t len, const char *word)
 {
-	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-		if (!strcmp(word, groups[i].word))
-			return groups[i].kinds;
-	for (int i = 0; i < EVENT_KIND_COUNT; i++)
-		if (!strcmp(word, event_words[i]))
-			return 1u << i;
-	return 0;
+	return strlen(word) == len && !memcmp(text, word, len);
 }
 
 static int only_read(const char *words, uint32_t *out)
@@ -44,11 +26,11 @@ static int only_read(const char *words, uint32_t *out)
 	*out = 0;
 	for (;;) {
 		size_t len = strcspn(words, ",");
-		char word[KIND_MAX];
-		uint32_t kinds;
+		uint32_t kinds = 0;
 
-		snprintf(word, sizeof(word), "%.*s", (int)len, words);
-		kinds = len < sizeof(word) ? kinds_of(word) : 0;
+		for (int i = 0; i < EVENT_KIND_COUNT; i++)
+			if (is_word(words, len, event_words[i]) || is_word(words, len, groups[i]))
+				kinds |= 1u << i;
 		if (!kinds)
 			return wrong("invalid --only '%.*s': use drops, alarms, bans, sets, "
 				     "changes, fleet, or events such as drops-begin, with commas",
@@ -118,10 +100,9 @@ int event_filter_read(const struct command *command, struct event_filter *out)
 	if (!ret && only)
 		ret = only_read(only, &out->kinds);
 	out->bans = out->kinds & (BIT(BAN_BEGIN) | BIT(LOST));
-	if (!ret)
-		ret = option_number(command, OPTION_PACKETS, UINT32_MAX - 1, UINT32_MAX,
-				    &out->count);
-	return ret;
+	return ret
+		       ?: option_number(command, OPTION_PACKETS, UINT32_MAX - 1, UINT32_MAX,
+					&out->count);
 }
 
 int event_kind_of(struct json_object *event)

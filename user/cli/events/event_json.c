@@ -201,13 +201,17 @@ struct json_object *event_json(const struct event *event)
 
 /* ---- events as lines for people, from their JSON, which may have come from a file */
 
+struct json_object *json_member(json_object *object, const char *key, json_type type)
+{
+	json_object *value = NULL;
+
+	json_object_object_get_ex(object, key, &value);
+	return json_object_is_type(value, type) ? value : NULL;
+}
+
 const char *event_member(json_object *event, const char *name)
 {
-	json_object *value;
-
-	if (!json_object_object_get_ex(event, name, &value))
-		return "";
-	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+	return json_object_get_string(json_member(event, name, json_type_string)) ?: "";
 }
 
 uint64_t event_time_of(json_object *event, const char *name)
@@ -217,25 +221,19 @@ uint64_t event_time_of(json_object *event, const char *name)
 	return time_parse(event_member(event, name), &ns) ? 0 : ns;
 }
 
-void text_put_escaped(FILE *file, const char *text)
+void text_put(FILE *file, const char *before, const char *text)
 {
+	if (*text)
+		fputs(before, file);
 	for (; *text; text++)
 		put_escaped(file, *text);
 }
 
-static const char *or_unknown(const char *text)
+static const char *member_or_unknown(struct json_object *object, const char *key)
 {
+	const char *text = event_member(object, key);
+
 	return *text ? text : "?";
-}
-
-static struct json_object *member_array(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, key, &value) &&
-			       json_object_is_type(value, json_type_array)
-		       ? value
-		       : NULL;
 }
 
 static int percent_of(struct json_object *object, const char *key)
@@ -252,20 +250,16 @@ static int percent_of(struct json_object *object, const char *key)
 static void line_put_sources(FILE *file, const char *label, const char *key,
 			     struct json_object *object)
 {
-	struct json_object *sources = member_array(object, key), *rate;
+	struct json_object *sources = json_member(object, key, json_type_array), *rate;
 	size_t count = sources ? json_object_array_length(sources) : 0;
-	char number[NUMBER_TEXT_MAX];
 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *source = json_object_array_get_idx(sources, i);
 
-		fputs(i ? ", " : label, file);
-		text_put_escaped(file, or_unknown(event_member(source, "address")));
+		text_put(file, i ? ", " : label, member_or_unknown(source, "address"));
 		fprintf(file, " %d%%", percent_of(source, "share"));
-		if (!json_object_object_get_ex(source, "rate", &rate))
-			continue;
-		number_print(number, json_object_get_uint64(rate));
-		fprintf(file, " (%s/s)", number);
+		if (json_object_object_get_ex(source, "rate", &rate))
+			fprintf(file, " (%s/s)", number_text(json_object_get_uint64(rate)));
 	}
 	if (count)
 		putc('\n', file);
@@ -282,7 +276,7 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
 		if (!json_object_object_get_ex(one, "value", &value) || !value)
 			continue;
 		fputs(i ? ", " : " ", file);
-		text_put_escaped(file, json_object_get_string(value));
+		text_put(file, "", json_object_get_string(value));
 		fprintf(file, " %d%%", percent_of(one, "share"));
 	}
 }
@@ -291,33 +285,29 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
  * that is suggested for it. */
 static void put_pattern(FILE *file, bool counted, struct json_object *one)
 {
-	const char *from = event_member(one, "from"), *rule = event_member(one, "rule");
 	int known = percent_of(one, "known");
 
-	fprintf(file, "    %d%% of what was %s: ", percent_of(one, "share"),
+	fprintf(file, "    %d%% of what was %s", percent_of(one, "share"),
 		counted ? "counted" : "dropped");
-	text_put_escaped(file, or_unknown(event_member(one, "pattern")));
-	fputs(*from ? ", from " : "", file);
-	text_put_escaped(file, from);
+	text_put(file, ": ", member_or_unknown(one, "pattern"));
+	text_put(file, ", from ", event_member(one, "from"));
 	if (known)
 		fprintf(file, "; %d%% of that is of known sources", known);
-	fputs(*rule ? "\n        to limit it: " : "", file);
-	text_put_escaped(file, rule);
+	text_put(file, "\n        to limit it: ", event_member(one, "rule"));
 	putc('\n', file);
 }
 
 void event_common_print(FILE *file, struct json_object *object)
 {
-	struct json_object *common, *patterns = member_array(object, "patterns");
+	struct json_object *common = json_object_object_get(object, "common");
+	struct json_object *patterns = json_member(object, "patterns", json_type_array);
 	bool any = false;
 
 	for (size_t i = 0; patterns && i < json_object_array_length(patterns); i++)
 		put_pattern(file, *event_member(object, "alarm"),
 			    json_object_array_get_idx(patterns, i));
-	if (!json_object_object_get_ex(object, "common", &common))
-		return;
 	for (int i = 0; i < FEATURE_COUNT; i++) {
-		struct json_object *values = member_array(common, feature_words[i]);
+		struct json_object *values = json_member(common, feature_words[i], json_type_array);
 
 		if (!values || !json_object_array_length(values))
 			continue;
@@ -331,30 +321,21 @@ void event_common_print(FILE *file, struct json_object *object)
 
 void event_print(FILE *file, struct json_object *object)
 {
-	const char *hook = event_member(object, "hook"), *text = event_member(object, "text");
-	const char *time = event_member(object, "time");
+	const char *hook = event_member(object, "hook"), *time = member_or_unknown(object, "time");
 	char local[NUMBER_TEXT_MAX];
 	uint64_t ns;
 
 	if (time_parse(time, &ns)) { /* as it is */
-		text_put_escaped(file, or_unknown(time));
+		text_put(file, "", time);
 	} else {
 		time_print(local, ns, true); /* 2026-11-20T06:06:11+01:00 */
 		fprintf(file, "%.10s %.8s.%03u", local, strlen(local) > 11 ? local + 11 : "",
 			(unsigned int)(ns / 1000000 % 1000));
 	}
-	putc(' ', file);
-	text_put_escaped(file, or_unknown(event_member(object, "device")));
-	if (*hook && strcmp(hook, "xdp") != 0) {
-		putc('/', file);
-		text_put_escaped(file, hook);
-	}
-	fputs(": ", file);
-	text_put_escaped(file, or_unknown(event_member(object, "event")));
-	if (*text) {
-		fputs(": ", file);
-		text_put_escaped(file, text);
-	}
+	text_put(file, " ", member_or_unknown(object, "device"));
+	text_put(file, "/", strcmp(hook, "xdp") != 0 ? hook : "");
+	text_put(file, ": ", member_or_unknown(object, "event"));
+	text_put(file, ": ", event_member(object, "text"));
 	putc('\n', file);
 	line_put_sources(file, "    from ", "sources", object);
 	line_put_sources(file, "    known: ", "known", object);

@@ -18,6 +18,8 @@ void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
 /* The same as a member; null for 0. */
 void event_time_put(struct json_object *object, const char *key, uint64_t realtime_ns);
 
+/* A member of that type; NULL without one. `object` may be NULL. */
+struct json_object *json_member(struct json_object *object, const char *key, json_type type);
 /* The text of a member, "" without one; valid as long as `event`, which may be NULL. */
 const char *event_member(struct json_object *event, const char *name);
 /* Its time in nanoseconds since 1970; 0 without one. */
@@ -34,5 +36,6 @@ void event_print(FILE *file, struct json_object *object);
 /* The lines of the members `patterns` and `common`, if there are any. */
 void event_common_print(FILE *file, struct json_object *object);
 
-/* A text that may have come from a file: control characters and the like as escapes. */
-void text_put_escaped(FILE *file, const char *text);
+/* A text that may have come from a file, with control characters and the like as escapes, and words
+ * before it; nothing if it is empty. */
+void text_put(FILE *file, const char *before, const char *text);

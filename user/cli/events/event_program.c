@@ -27,21 +27,15 @@
 static void user_set(struct event_user *out, const char *name, const char *home, uid_t uid,
 		     gid_t gid)
 {
-	out->name = strdup(name);
-	out->home = strdup(home);
-	out->uid = uid;
-	out->gid = gid;
-	if (!out->name || !out->home)
-		out_of_memory();
+	*out = (struct event_user){
+		.name = xstrdup(name), .home = xstrdup(home), .uid = uid, .gid = gid};
 }
 
 static int groups_get(const struct passwd *passwd, struct event_user *out)
 {
 	int count = GROUPS_MAX;
 
-	out->groups = calloc(GROUPS_MAX, sizeof(*out->groups));
-	if (!out->groups)
-		out_of_memory();
+	out->groups = xcalloc(GROUPS_MAX, sizeof(*out->groups));
 	if (getgrouplist(passwd->pw_name, passwd->pw_gid, out->groups, &count) < 0)
 		return fail("--user %s: in more than %d groups: choose another user",
 			    passwd->pw_name, GROUPS_MAX);
@@ -202,18 +196,12 @@ int event_program_find(const char *program, char *const *arguments, int count, c
 	*out = (struct event_program){.given = program};
 	if (!path)
 		return -1;
-	out->argv = calloc((size_t)count + 2, sizeof(*out->argv));
-	if (!out->argv)
-		out_of_memory();
+	out->argv = xcalloc((size_t)count + 2, sizeof(*out->argv));
 	out->argv[0] = path;
-	for (int i = 0; i < count; i++) {
-		out->argv[i + 1] = strdup(arguments[i]);
-		if (!out->argv[i + 1])
-			out_of_memory();
-	}
+	for (int i = 0; i < count; i++)
+		out->argv[i + 1] = xstrdup(arguments[i]);
 	ret = user_find(user, &out->user);
-	if (!ret)
-		ret = program_check(out);
+	ret = ret ?: program_check(out);
 	if (ret)
 		event_program_clear(out);
 	return ret;
@@ -256,9 +244,7 @@ char **event_environment(const struct event_user *user, json_object *event)
 
 	for (char **at = environ; at && *at; at++)
 		own += !strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN));
-	out = end = calloc(VARIABLES + own + 1, sizeof(*out));
-	if (!out)
-		out_of_memory();
+	out = end = xcalloc(VARIABLES + own + 1, sizeof(*out));
 	*end++ = variable("PATH", EVENT_PATH);
 	*end++ = variable("LANG", "C.UTF-8");
 	*end++ = variable("HOME", user->home);
@@ -268,8 +254,8 @@ char **event_environment(const struct event_user *user, json_object *event)
 	*end++ = variable("RLCTL_DEVICE", event_member(event, "device"));
 	*end++ = variable("RLCTL_TEXT", event_member(event, "text"));
 	for (char **at = environ; at && *at; at++)
-		if (!strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN)) && !(*end++ = strdup(*at)))
-			out_of_memory();
+		if (!strncmp(*at, VARIABLE_OWN, strlen(VARIABLE_OWN)))
+			*end++ = xstrdup(*at);
 	return out;
 }
 
@@ -280,32 +266,17 @@ void event_environment_free(char **environment)
 	free(environment);
 }
 
-static int written(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, text, size);
-
-		if (n < 0)
-			return -errno;
-		text += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 int event_input(const char *json)
 {
 	int fd = memfd_create("event", MFD_CLOEXEC), ret;
 
 	if (fd < 0)
 		return -errno;
-	ret = written(fd, json, strlen(json));
-	if (!ret)
-		ret = written(fd, "\n", 1);
-	if (!ret && !lseek(fd, 0, SEEK_SET))
+	if (dprintf(fd, "%s\n", json) > 0 && !lseek(fd, 0, SEEK_SET))
 		return fd;
+	ret = -errno;
 	close(fd);
-	return ret ? ret : -errno;
+	return ret;
 }
 
 /* ---- in the child process */

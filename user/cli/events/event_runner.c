@@ -132,11 +132,7 @@ static struct running *slot_free(const struct runner *runner)
 
 static void queue_put(struct runner *runner, const char *json)
 {
-	char *copy = strdup(json);
-
-	if (!copy)
-		out_of_memory();
-	runner->queue[(runner->first + runner->queued++) % runner->queue_size] = copy;
+	runner->queue[(runner->first + runner->queued++) % runner->queue_size] = xstrdup(json);
 }
 
 static void queue_drop_first(struct runner *runner)
@@ -197,18 +193,17 @@ static void result_warn(struct runner *runner, const struct running *slot, int s
 {
 	int error = runner->errors[slot - runner->running]; /* 0: it began */
 	const char *cause = strerror(error);
-	char text[RESULT_MAX], limit[NUMBER_TEXT_MAX];
+	char text[RESULT_MAX];
 
 	if (error == ENOENT)
 		cause = "it is missing, or the interpreter that its first line names";
 	if (error == ENOEXEC)
 		cause = "it is no program: a script begins with #!/bin/sh or the like";
-	wait_print(limit, runner->timeout_ns);
 	if (slot->overdue && runner->closing)
 		snprintf(text, sizeof(text), "ended early, since rlctl ends");
 	else if (slot->overdue)
 		snprintf(text, sizeof(text), "ended after its time limit of %s (--exec-timeout)",
-			 limit);
+			 wait_text(runner->timeout_ns));
 	else if (WIFSIGNALED(status))
 		snprintf(text, sizeof(text), "ended by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
@@ -289,27 +284,24 @@ static void runner_free(struct runner *runner)
 
 int runner_open(const struct runner_options *options, struct runner **out)
 {
-	struct runner *runner = calloc(1, sizeof(*runner));
+	struct runner *runner = xcalloc(1, sizeof(*runner));
 	size_t errors_size = RUNNER_AT_ONCE_MAX * sizeof(*runner->errors);
 	int ret = 0;
 
-	if (!runner)
-		out_of_memory();
-	runner->at_once = options->at_once ? options->at_once : RUNNER_AT_ONCE;
-	runner->queue_size = options->queue ? options->queue : RUNNER_QUEUE;
-	runner->timeout_ns = options->timeout_ns ? options->timeout_ns : RUNNER_TIMEOUT_NS;
-	runner->queue = calloc(runner->queue_size, sizeof(*runner->queue));
-	runner->running = calloc(runner->at_once, sizeof(*runner->running));
-	if (!runner->queue || !runner->running)
-		out_of_memory();
+	runner->at_once = options->at_once ?: RUNNER_AT_ONCE;
+	runner->queue_size = options->queue ?: RUNNER_QUEUE;
+	runner->timeout_ns = options->timeout_ns ?: RUNNER_TIMEOUT_NS;
+	runner->queue = xcalloc(runner->queue_size, sizeof(*runner->queue));
+	runner->running = xcalloc(runner->at_once, sizeof(*runner->running));
 	runner->errors =
 		mmap(NULL, errors_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	runner->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (runner->errors == MAP_FAILED || runner->epoll < 0)
 		ret = fail("--exec %s: %s", options->program, strerror(errno));
-	if (!ret)
-		ret = event_program_find(options->program, options->arguments,
-					 options->argument_count, options->user, &runner->program);
+	ret = ret
+		      ?: event_program_find(options->program, options->arguments,
+					    options->argument_count, options->user,
+					    &runner->program);
 	if (ret)
 		runner_free(runner);
 	else

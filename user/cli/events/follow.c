@@ -115,8 +115,7 @@ static int one_round(struct follower *f)
 {
 	int ret = instances_find(f);
 
-	if (!ret)
-		ret = instances_poll(f);
+	ret = ret ?: instances_poll(f);
 	f->begun = true;
 	for (size_t i = 0; !ret && i < f->receivers.count; i++) {
 		const struct event_sink *sink = &f->receivers.sinks[i];

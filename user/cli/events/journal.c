@@ -16,23 +16,14 @@
 #include "cli/events/journal.h"
 #include "cli/events/journal_place.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 #include "watch/events/event.h"
 
 /* ---- files */
 
-/* Where an event may be written, the better place first. */
-static const struct place {
-	int (*open)(const char *pins, const char *ending, int flags);
-	int (*path)(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);
-	off_t max, bans_max; /* bytes of a file */
-} places[] = {
-	{journal_kept_open, journal_kept_path, JOURNAL_KEPT_MAX, JOURNAL_KEPT_BANS_MAX},
-	{journal_open, journal_path, JOURNAL_MAX, JOURNAL_MAX},
-};
-
 int journal_lock(const char *pins)
 {
-	int fd = journal_open(pins, ".lock", O_RDWR | O_CREAT);
+	int fd = journal_open(PLACE_RUN, pins, ".lock", O_RDWR | O_CREAT);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
 		int error = errno;
@@ -45,24 +36,20 @@ int journal_lock(const char *pins)
 
 bool journal_is_followed(const char *pins)
 {
-	int fd = journal_open(pins, ".lock", O_RDWR);
-	bool followed = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	CLOSED int fd = journal_open(PLACE_RUN, pins, ".lock", O_RDWR);
 
-	if (fd >= 0)
-		close(fd);
-	return followed;
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
 /* Under the lock of the file itself, so that of two that find it full one does it. */
-static void file_turn(const struct place *place, const char *pins, const char *ending, int fd)
+static void file_turn(enum journal_place place, const char *pins, const char *ending, int fd)
 {
-	char path[JOURNAL_PATH_MAX], old[JOURNAL_PATH_MAX], old_ending[16];
+	char path[JOURNAL_PATH_MAX], old[JOURNAL_PATH_MAX + sizeof(JOURNAL_OLD)];
 	struct stat opened, named;
 
-	snprintf(old_ending, sizeof(old_ending), "%s" JOURNAL_OLD, ending);
-	if (flock(fd, LOCK_EX | LOCK_NB) || place->path(pins, ending, path) ||
-	    place->path(pins, old_ending, old))
+	if (flock(fd, LOCK_EX | LOCK_NB) || journal_path(place, pins, ending, path))
 		return;
+	snprintf(old, sizeof(old), "%s" JOURNAL_OLD, path);
 	if (!fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino)
 		rename(path, old);
 }
@@ -88,27 +75,20 @@ void journal_append(const char *pins, enum event_kind kind, const char *line)
 {
 	bool bans = kind == EVENT_BAN_BEGIN || kind == EVENT_BAN_END || kind == EVENT_SET_ADD ||
 		    kind == EVENT_SET_DEL || kind == EVENT_LOST;
+	const off_t most[PLACES] = {bans ? JOURNAL_KEPT_BANS_MAX : JOURNAL_KEPT_MAX, JOURNAL_MAX};
 	const char *ending = bans ? JOURNAL_BANS : "";
-	bool done;
-	char *text;
-	int len = asprintf(&text, "%s\n", line);
+	char text[EVENT_JSON_MAX + 1];
+	int len = snprintf(text, sizeof(text), "%s\n", line);
+	bool done = len > EVENT_JSON_MAX;
 
-	if (len < 0)
-		return;
-	done = len > EVENT_JSON_MAX;
-	for (size_t i = 0; !done && i < sizeof(places) / sizeof(*places); i++) {
-		int fd = places[i].open(pins, ending, O_WRONLY | O_APPEND | O_CREAT);
+	for (int i = 0; !done && i < PLACES; i++) {
+		CLOSED int fd = journal_open(i, pins, ending, O_WRONLY | O_APPEND | O_CREAT);
 		struct stat st;
 
-		if (fd < 0)
-			continue;
-		done = file_append(fd, text, (size_t)len);
-		if (done && !fstat(fd, &st) &&
-		    st.st_size > (bans ? places[i].bans_max : places[i].max))
-			file_turn(&places[i], pins, ending, fd);
-		close(fd);
+		done = fd >= 0 && file_append(fd, text, (size_t)len);
+		if (done && !fstat(fd, &st) && st.st_size > most[i])
+			file_turn(i, pins, ending, fd);
 	}
-	free(text);
 }
 
 /* ---- keeps them on a disk: what is in memory moves there */
@@ -116,8 +96,9 @@ void journal_append(const char *pins, enum event_kind kind, const char *line)
 /* 0 or -errno: then it stays. */
 static int file_move(int from_folder, const char *from_name, int to_folder, const char *to_name)
 {
-	int from = regular_open(from_folder, from_name, O_RDONLY);
-	int to = from < 0 ? from : regular_open(to_folder, to_name, O_WRONLY | O_APPEND | O_CREAT);
+	CLOSED int from = regular_open(from_folder, from_name, O_RDONLY);
+	CLOSED int to =
+		from < 0 ? from : regular_open(to_folder, to_name, O_WRONLY | O_APPEND | O_CREAT);
 	off_t begin = to < 0 ? 0 : lseek(to, 0, SEEK_END);
 	int ret = to < 0 ? to : 0;
 	char bytes[16384];
@@ -129,11 +110,7 @@ static int file_move(int from_folder, const char *from_name, int to_folder, cons
 	if (ret && to >= 0 && lseek(to, 0, SEEK_CUR) == lseek(to, 0, SEEK_END) &&
 	    ftruncate(to, begin))
 		ret = -errno;
-	if (from >= 0)
-		close(from);
-	if (to >= 0)
-		close(to);
-	return ret ? ret : unlinkat(from_folder, from_name, 0) ? -errno : 0;
+	return ret ?: unlinkat(from_folder, from_name, 0) ? -errno : 0;
 }
 
 /* A line that a crash has cut off must not swallow the next one. */
@@ -144,16 +121,14 @@ static void lines_end(DIR *kept)
 
 	while ((entry = readdir(kept))) {
 		char last = '\n';
-		int fd = journal_name_split(entry->d_name, &name)
-				 ? regular_open(dirfd(kept), entry->d_name, O_RDWR | O_APPEND)
-				 : -1;
+		CLOSED int fd =
+			journal_name_split(entry->d_name, &name)
+				? regular_open(dirfd(kept), entry->d_name, O_RDWR | O_APPEND)
+				: -1;
 
-		if (fd < 0)
-			continue;
-		if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
-		    write(fd, "\n", 1) != 1)
+		if (fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 &&
+		    last != '\n' && write(fd, "\n", 1) != 1)
 			note("events: %s: %s", entry->d_name, strerror(errno));
-		close(fd);
 	}
 }
 
@@ -162,22 +137,17 @@ static int journals_move(const char *root, const char *folder)
 {
 	char run[JOURNAL_PATH_MAX];
 	int ret = journal_folder(root, run);
-	DIR *kept = ret ? NULL : opendir(folder), *dir = kept ? opendir(run) : NULL;
+	CLOSED_DIR DIR *kept = ret ? NULL : opendir(folder);
+	CLOSED_DIR DIR *dir = kept ? opendir(run) : NULL;
 	struct journal_name name;
 	struct dirent *entry;
 
-	if (!ret)
-		ret = dir ? 0 : -errno;
-	if (dir) {
-		lines_end(kept);
-		while (!ret && (entry = readdir(dir)))
-			if (journal_name_split(entry->d_name, &name))
-				ret = file_move(dirfd(dir), entry->d_name, dirfd(kept),
-						name.current);
-		closedir(dir);
-	}
-	if (kept)
-		closedir(kept);
+	if (ret || !dir)
+		return ret ?: -errno;
+	lines_end(kept);
+	while (!ret && (entry = readdir(dir)))
+		if (journal_name_split(entry->d_name, &name))
+			ret = file_move(dirfd(dir), entry->d_name, dirfd(kept), name.current);
 	return ret;
 }
 

@@ -11,7 +11,7 @@
 
 #include <json-c/json.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "kernel/instance/instance.h"
 #include "watch/events/event.h"
@@ -22,6 +22,18 @@
 
 /* From now on, writes the changes that this process makes to instances. */
 void journal_begin(void);
+
+/* The rules that differ between two policies. */
+struct policy_difference {
+	size_t added, changed, removed;
+	const struct rule *first; /* of them */
+	size_t prefixes;          /* of how many it has not the prefix */
+};
+size_t difference_of(const struct policy *from, const struct policy *to,
+		     struct policy_difference *out);
+
+/* The text of a trial that was not confirmed: of a limiter, or of a policy. */
+void trial_undone_put(struct event *event, bool limiter);
 
 /* Becomes the one that writes the journal of the instance pinned at `pins`: a descriptor to be
  * closed at the end, or a negative errno (-EWOULDBLOCK: another one is). */
@@ -52,8 +64,7 @@ struct journal_tail {
 		uint64_t since_ns; /* CLOCK_REALTIME: lines up to its present end that are older are
 				      past */
 	} file[JOURNAL_TAILS];
-	dev_t kept_dev;   /* of the folder that is kept */
-	ino_t kept_ino;   /* 0: there is none */
+	struct stat kept; /* of the folder that is kept; zeros: there is none */
 	uint64_t last_ns; /* CLOCK_REALTIME: of the last line that was read */
 };
 

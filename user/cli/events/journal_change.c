@@ -13,6 +13,7 @@
 #include "cli/events/journal_place.h"
 #include "cli/output/output.h"
 #include "kernel/instance/change.h"
+#include "kernel/scope.h"
 #include "policy/sets/member.h"
 #include "watch/events/event.h"
 
@@ -30,7 +31,8 @@ static const enum event_kind kinds[] = {
  * users only: a directory that does not answer must not hold up a command. */
 static void user_put(char out[EVENT_USER_MAX])
 {
-	FILE *login = fopen("/proc/self/loginuid", "re"), *file = fopen("/etc/passwd", "re");
+	CLOSED_FILE FILE *login = fopen("/proc/self/loginuid", "re");
+	CLOSED_FILE FILE *file = fopen("/etc/passwd", "re");
 	struct passwd *user;
 	uid_t uid = -1;
 
@@ -42,55 +44,47 @@ static void user_put(char out[EVENT_USER_MAX])
 			snprintf(out, EVENT_USER_MAX, "%s", user->pw_name);
 			break;
 		}
-	if (login)
-		fclose(login);
-	if (file)
-		fclose(file);
 }
 
 /* ---- a policy */
 
-struct difference {
-	size_t added, changed, removed;
-	const struct rule *first; /* of those that differ */
-	bool one_prefix;
-};
-
 static void rule_differs(const struct rule *from, const struct rule *to, void *arg)
 {
-	struct difference *difference = arg;
+	struct policy_difference *difference = arg;
 	const struct rule *rule = to ? to : from;
 
 	difference->changed += from && to;
 	difference->added += !from;
 	difference->removed += !to;
-	if (!difference->first) {
-		difference->first = rule;
-		difference->one_prefix = true;
-	}
-	difference->one_prefix = difference->one_prefix && same_prefix(difference->first, rule);
+	difference->first = difference->first ? difference->first : rule;
+	difference->prefixes += !same_prefix(difference->first, rule);
+}
+
+size_t difference_of(const struct policy *from, const struct policy *to,
+		     struct policy_difference *out)
+{
+	*out = (struct policy_difference){0};
+	return policy_diff(from, to, rule_differs, out);
 }
 
 static void rules_put(const struct instance_change *change, struct event *event)
 {
-	struct difference difference = {0};
-	size_t count = policy_diff(change->from, change->to, rule_differs, &difference);
+	struct policy_difference d;
+	size_t count = difference_of(change->from, change->to, &d);
 
-	if (difference.one_prefix)
-		rule_prefix_print(event->prefix, difference.first);
+	if (d.first && !d.prefixes)
+		rule_prefix_print(event->prefix, d.first);
 	if (count != 1) {
-		snprintf(event->text, EVENT_TEXT_MAX,
-			 "%zu rule%s added, %zu changed, %zu removed by %s", difference.added,
-			 difference.added == 1 ? "" : "s", difference.changed, difference.removed,
-			 event->user);
+		event_text_set(event, "%zu rule%s added, %zu changed, %zu removed by %s", d.added,
+			       plural(d.added), d.changed, d.removed, event->user);
 		return;
 	}
-	rule_format(event->rule, difference.first, change->ctx);
-	snprintf(event->text, EVENT_TEXT_MAX, "rule %s by %s: %.900s",
-		 difference.added     ? "added"
-		 : difference.removed ? "removed"
-				      : "changed",
-		 event->user, event->rule);
+	rule_format(event->rule, d.first, change->ctx);
+	event_text_set(event, "rule %s by %s: %.900s",
+		       d.added     ? "added"
+		       : d.removed ? "removed"
+				   : "changed",
+		       event->user, event->rule);
 }
 
 /* ---- the members of a set */
@@ -98,7 +92,6 @@ static void rules_put(const struct instance_change *change, struct event *event)
 static void set_put(const struct instance_change *change, struct event *event)
 {
 	const char *verb = change->kind == CHANGE_SET_ADD ? "added to" : "deleted from";
-	char number[NUMBER_TEXT_MAX];
 	size_t count = 0;
 
 	snprintf(event->set, sizeof(event->set), "%s", change->name);
@@ -106,23 +99,27 @@ static void set_put(const struct instance_change *change, struct event *event)
 	for (size_t i = 0; count < EVENT_MEMBERS && i < change->member_count; i++)
 		if (change->members[i].became == MEMBER_ADDED)
 			member_print(event->members[count++], &change->members[i].member);
-	number_print(number, change->number);
 	if (change->number == 1 && *event->members[0])
-		snprintf(event->text, EVENT_TEXT_MAX, "%s %s set %s by %s", event->members[0], verb,
-			 change->name, event->user);
+		event_text_set(event, "%s %s set %s by %s", event->members[0], verb, change->name,
+			       event->user);
 	else
-		snprintf(event->text, EVENT_TEXT_MAX, "%s member%s %s set %s by %s", number,
-			 change->number == 1 ? "" : "s", verb, change->name, event->user);
+		event_text_set(event, "%s member%s %s set %s by %s", number_text(change->number),
+			       plural(change->number), verb, change->name, event->user);
 }
 
 /* ---- an event */
 
-static void text_put(const struct instance_change *change, struct event *event)
+void trial_undone_put(struct event *event, bool limiter)
 {
-	const char *name = change->name ? change->name : "";
-	char number[NUMBER_TEXT_MAX];
+	event_text_set(event, "not confirmed: %s",
+		       limiter ? "the limiter was detached"
+			       : "the previous policy is in force again");
+}
 
-	number_print(number, change->number);
+static void change_put(const struct instance_change *change, struct event *event)
+{
+	const char *name = change->name ? change->name : "", *number = number_text(change->number);
+
 	switch (change->kind) {
 	case CHANGE_POLICY:
 		return rules_put(change, event);
@@ -130,37 +127,27 @@ static void text_put(const struct instance_change *change, struct event *event)
 	case CHANGE_SET_DEL:
 		return set_put(change, event);
 	case CHANGE_ATTACHED:
-		snprintf(event->text, EVENT_TEXT_MAX, "attached by %s, with %s rule%s", event->user,
-			 number, change->number == 1 ? "" : "s");
-		break;
+		return event_text_set(event, "attached by %s, with %s rule%s", event->user, number,
+				      plural(change->number));
 	case CHANGE_DETACHED:
-		snprintf(event->text, EVENT_TEXT_MAX, "detached by %s", event->user);
-		break;
+		return event_text_set(event, "detached by %s", event->user);
 	case CHANGE_TRIAL_UNDONE:
-		snprintf(event->text, EVENT_TEXT_MAX, "not confirmed: %s",
-			 change->number ? "the limiter was detached"
-					: "the previous policy is in force again");
-		break;
+		return trial_undone_put(event, change->number);
 	case CHANGE_SET_FULL:
 		snprintf(event->set, sizeof(event->set), "%s", name);
-		snprintf(event->text, EVENT_TEXT_MAX, "set %.31s is full: %s not added", name,
-			 number);
-		break;
+		return event_text_set(event, "set %.31s is full: %s not added", name, number);
 	case CHANGE_FLEET_JOINED:
-		snprintf(event->text, EVENT_TEXT_MAX, "fleet %.63s joined: %s member%s", name,
-			 number, change->number == 1 ? "" : "s");
-		break;
+		return event_text_set(event, "fleet %.63s joined: %s member%s", name, number,
+				      plural(change->number));
 	case CHANGE_FLEET_LOST:
-		snprintf(event->text, EVENT_TEXT_MAX, "fleet %.63s lost", name);
-		break;
+		return event_text_set(event, "fleet %.63s lost", name);
 	}
 }
 
 static void change_write(const struct instance_change *change)
 {
 	struct event event = {.kind = kinds[change->kind],
-			      .time_ns =
-				      change->time_ns ? change->time_ns : clock_ns(CLOCK_REALTIME),
+			      .time_ns = change->time_ns ?: clock_ns(CLOCK_REALTIME),
 			      .hook = (uint8_t)change->hook};
 	/* A follower sees these for itself, with more than is known here. */
 	bool seen = change->kind == CHANGE_SET_FULL || change->kind == CHANGE_FLEET_JOINED ||
@@ -172,7 +159,7 @@ static void change_write(const struct instance_change *change)
 		return;
 	snprintf(event.device, sizeof(event.device), "%s", change->device);
 	user_put(event.user);
-	text_put(change, &event);
+	change_put(change, &event);
 	object = event_json(&event);
 	line = json_line(object);
 	journal_append(change->path, event.kind, line);

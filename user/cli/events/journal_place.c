@@ -17,6 +17,7 @@
 #include "kernel/instance/bpffs.h"
 #include "kernel/instance/liveness.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
@@ -50,9 +51,10 @@ int journal_folder(const char *root, char out[JOURNAL_PATH_MAX])
 	return len < JOURNAL_PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int path_in(const char *below, const char *pins, const char *ending,
-		   char out[JOURNAL_PATH_MAX])
+int journal_path(enum journal_place place, const char *pins, const char *ending,
+		 char out[JOURNAL_PATH_MAX])
 {
+	const char *below = place == PLACE_KEPT ? "/" JOURNAL_KEPT : "";
 	char root[INSTANCE_PATH_MAX], folder[JOURNAL_PATH_MAX];
 	const char *name = strrchr(pins, '/');
 	int ret;
@@ -65,16 +67,6 @@ static int path_in(const char *below, const char *pins, const char *ending,
 			    JOURNAL_PATH_MAX)
 		ret = -ENAMETOOLONG;
 	return ret;
-}
-
-int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
-{
-	return path_in("", pins, ending, out);
-}
-
-int journal_kept_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
-{
-	return path_in("/" JOURNAL_KEPT, pins, ending, out);
 }
 
 int regular_open(int folder, const char *path, int flags)
@@ -90,15 +82,15 @@ int regular_open(int folder, const char *path, int flags)
 	return -EINVAL;
 }
 
-int journal_open(const char *pins, const char *ending, int flags)
+int journal_open(enum journal_place place, const char *pins, const char *ending, int flags)
 {
 	char path[JOURNAL_PATH_MAX], folder[JOURNAL_PATH_MAX];
-	int fd, ret = journal_path(pins, ending, path);
+	int fd, ret = journal_path(place, pins, ending, path);
 
 	if (ret)
 		return ret;
 	fd = regular_open(AT_FDCWD, path, flags);
-	if (fd != -ENOENT || !(flags & O_CREAT))
+	if (fd != -ENOENT || !(flags & O_CREAT) || place == PLACE_KEPT)
 		return fd;
 	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
 	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
@@ -107,25 +99,6 @@ int journal_open(const char *pins, const char *ending, int flags)
 }
 
 /* ---- the folder that is kept */
-
-int journal_kept_open(const char *pins, const char *ending, int flags)
-{
-	char path[JOURNAL_PATH_MAX];
-	int ret = journal_kept_path(pins, ending, path);
-
-	return ret ? ret : regular_open(AT_FDCWD, path, flags);
-}
-
-int journal_kept_stat(const char *pins, struct stat *out)
-{
-	char path[JOURNAL_PATH_MAX];
-	int ret = journal_kept_path(pins, "", path);
-
-	if (ret)
-		return ret;
-	*strrchr(path, '/') = '\0';
-	return stat(path, out) ? -errno : 0;
-}
 
 int journal_keep(const char *root, const char *folder, char former[JOURNAL_PATH_MAX])
 {
@@ -192,8 +165,7 @@ static void folder_remove(const char *name)
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
+	scope_dir(&dir);
 	rmdir(path);
 }
 
@@ -213,20 +185,16 @@ static bool is_gone(const char *name, const char *ours)
 
 void journals_tidy(const char *pins)
 {
+	CLOSED_DIR DIR *dir = opendir(JOURNAL_FOLDER);
 	char path[JOURNAL_PATH_MAX];
 	const char *ours;
 	struct dirent *entry;
-	DIR *dir = opendir(JOURNAL_FOLDER);
 
-	if (!dir || journal_path(pins, "", path)) {
-		if (dir)
-			closedir(dir);
+	if (!dir || journal_path(PLACE_RUN, pins, "", path))
 		return;
-	}
 	*strrchr(path, '/') = '\0';
 	ours = strrchr(path, '/') + 1;
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ours) != 0 && is_gone(entry->d_name, ours))
 			folder_remove(entry->d_name);
-	closedir(dir);
 }

@@ -19,23 +19,21 @@
 #define JOURNAL_BANS ".bans"
 #define JOURNAL_OLD  ".old"
 
+/* The better place for an event comes first: the folder that is kept, and that in memory. */
+enum journal_place { PLACE_KEPT, PLACE_RUN, PLACES };
+
 /* The file of the instance pinned at `pins` with that ending, such as ".lock". 0 or -errno. */
-int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);
-/* The same in the folder that is kept. */
-int journal_kept_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);
+int journal_path(enum journal_place place, const char *pins, const char *ending,
+		 char out[JOURNAL_PATH_MAX]);
 /* The folder of all that are pinned at `root`. 0 or -errno. */
 int journal_folder(const char *root, char out[JOURNAL_PATH_MAX]);
 
 /* Opens a file, no link, no pipe. A descriptor or -errno; -EINVAL: it is no file. */
 int regular_open(int folder, const char *path, int flags);
 
-/* The same of a journal, with O_CREAT after making the folders. */
-int journal_open(const char *pins, const char *ending, int flags);
-/* The same in the folder that is kept; -ENOENT without one. */
-int journal_kept_open(const char *pins, const char *ending, int flags);
-
-/* stat() of the folder itself. 0 or -errno. */
-int journal_kept_stat(const char *pins, struct stat *out);
+/* The same of a journal, in memory with O_CREAT after making the folders; -ENOENT where none is
+ * kept. */
+int journal_open(enum journal_place place, const char *pins, const char *ending, int flags);
 
 /* From now on, `folder` is kept for this network namespace, by whichever process. 0 or -errno;
  * -EPERM: others may write to it. *former: of another folder that was kept up to now, or "". */

@@ -17,6 +17,7 @@
 #include "cli/events/journal_place.h"
 #include "kernel/instance/pins.h"
 #include "kernel/instance/selection.h"
+#include "kernel/scope.h"
 
 struct reading {
 	const struct target *target;
@@ -84,8 +85,8 @@ static void files_read(const struct reading *r, const char *path, int folder, co
 static void folder_read(const struct reading *r, const char *path)
 {
 	const struct target *target = r->target;
+	CLOSED_DIR DIR *dir = opendir(path);
 	char device[IF_NAMESIZE];
-	DIR *dir = opendir(path);
 	struct journal_name name;
 	struct dirent *entry;
 	enum rl_hook hook;
@@ -104,8 +105,6 @@ static void folder_read(const struct reading *r, const char *path)
 		if (!name.is_old || faccessat(dirfd(dir), name.current, F_OK, 0))
 			files_read(r, path, dirfd(dir), name.current);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 int journal_read(const struct target *target, void (*visit)(struct json_object *event, void *arg),
@@ -129,27 +128,28 @@ int journal_read(const struct target *target, void (*visit)(struct json_object *
  */
 
 static const struct {
-	int (*open)(const char *pins, const char *ending, int flags);
+	enum journal_place place;
 	const char *ending;
 } tails[JOURNAL_TAILS] = {
-	{journal_kept_open, ""},
-	{journal_kept_open, JOURNAL_BANS},
-	{journal_open, ""},
-	{journal_open, JOURNAL_BANS},
-};
+	{PLACE_KEPT, ""}, {PLACE_KEPT, JOURNAL_BANS}, {PLACE_RUN, ""}, {PLACE_RUN, JOURNAL_BANS}};
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
 
 /* Has another folder been kept since the last call? */
 static bool kept_changes(struct journal_tail *tail, const char *pins)
 {
-	struct stat st = {0};
-	bool changes;
+	struct stat before = tail->kept;
+	char path[JOURNAL_PATH_MAX];
+	int ret = journal_path(PLACE_KEPT, pins, "", path);
 
-	if (journal_kept_stat(pins, &st))
-		st = (struct stat){0};
-	changes = st.st_ino != tail->kept_ino || st.st_dev != tail->kept_dev;
-	tail->kept_ino = st.st_ino;
-	tail->kept_dev = st.st_dev;
-	return changes;
+	if (!ret)
+		*strrchr(path, '/') = '\0';
+	if (ret || stat(path, &tail->kept))
+		tail->kept = (struct stat){0};
+	return !same_file(&before, &tail->kept);
 }
 
 void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t since_ns)
@@ -159,7 +159,7 @@ void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t sin
 	for (int i = 0; i < JOURNAL_TAILS; i++) {
 		struct journal_tail_file *file = &tail->file[i];
 
-		file->fd = tails[i].open(pins, tails[i].ending, O_RDONLY);
+		file->fd = journal_open(tails[i].place, pins, tails[i].ending, O_RDONLY);
 		file->since_ns = since_ns;
 		if (file->fd >= 0 && !since_ns)
 			lseek(file->fd, 0, SEEK_END);
@@ -168,11 +168,8 @@ void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t sin
 
 void journal_tail_close(struct journal_tail *tail)
 {
-	for (int i = 0; i < JOURNAL_TAILS; i++) {
-		if (tail->file[i].fd >= 0)
-			close(tail->file[i].fd);
-		tail->file[i].fd = -1;
-	}
+	for (int i = 0; i < JOURNAL_TAILS; i++)
+		scope_fd(&tail->file[i].fd);
 }
 
 static int line_visit(struct journal_tail *tail, const struct journal_tail_file *file,
@@ -220,13 +217,11 @@ static int tail_read(struct journal_tail *tail, struct journal_tail_file *file,
 /* The file that has the name now, if it is another one; else -1. */
 static int next_open(int number, const char *pins, int before)
 {
-	int fd = tails[number].open(pins, tails[number].ending, O_RDONLY);
+	int fd = journal_open(tails[number].place, pins, tails[number].ending, O_RDONLY);
 	struct stat now, then;
 
-	if (fd < 0 || before < 0)
-		return fd;
-	if (!fstat(fd, &now) && !fstat(before, &then) &&
-	    (now.st_ino != then.st_ino || now.st_dev != then.st_dev))
+	if (fd < 0 || before < 0 ||
+	    (!fstat(fd, &now) && !fstat(before, &then) && !same_file(&now, &then)))
 		return fd;
 	close(fd);
 	return -1;
@@ -247,13 +242,10 @@ int journal_tail_poll(struct journal_tail *tail, const char *pins, journal_line_
 			ret = tail_read(tail, file, visit, arg);
 		if (next < 0)
 			continue;
-		if (file->fd >= 0)
-			close(file->fd);
+		scope_fd(&file->fd);
 		file->fd = next;
-		file->since_ns =
-			moved && tails[i].open == journal_kept_open ? tail->last_ns + 1 : 0;
-		if (!ret)
-			ret = tail_read(tail, file, visit, arg);
+		file->since_ns = moved && tails[i].place == PLACE_KEPT ? tail->last_ns + 1 : 0;
+		ret = ret ?: tail_read(tail, file, visit, arg);
 	}
 	return ret;
 }

@@ -37,9 +37,7 @@ static void past_add(struct past *past, struct past_event event)
 {
 	if (past->count == past->room) {
 		past->room = past->room ? 2 * past->room : 256;
-		past->items = reallocarray(past->items, past->room, sizeof(*past->items));
-		if (!past->items)
-			out_of_memory();
+		past->items = xreallocarray(past->items, past->room, sizeof(*past->items));
 	}
 	event.number = past->count;
 	past->items[past->count++] = event;
@@ -121,7 +119,7 @@ static void alarms_add(struct past *past, const struct instance *instance)
 			continue;
 		event.time_ns = alarm->since_ns + offset_ns;
 		snprintf(event.alarm, sizeof(event.alarm), "%s", alarm->name);
-		snprintf(event.text, sizeof(event.text), "alarm %s is on", alarm->name);
+		event_text_set(&event, "alarm %s is on", alarm->name);
 		event_add(past, &event);
 	}
 }
@@ -132,7 +130,6 @@ static void ban_add(struct past *past, const struct instance *instance,
 		    const struct source_entry *entry, const struct policy_context *ctx)
 {
 	struct event event = event_of(instance, EVENT_BAN_BEGIN);
-	char left[NUMBER_TEXT_MAX];
 
 	event.time_ns = clock_ns(CLOCK_REALTIME);
 	event.until_ns = event.time_ns + entry->ban_ns;
@@ -141,9 +138,9 @@ static void ban_add(struct past *past, const struct instance *instance,
 	if (entry->rule)
 		rule_format(event.rule, entry->rule, ctx);
 	key_print(event.key, &entry->key, entry->rule);
-	wait_print(left, entry->ban_ns);
-	snprintf(event.text, sizeof(event.text), "%s is banned for %s more%s%.700s", event.key,
-		 left, *event.rule ? ": " : " from everything", event.rule);
+	event_text_set(&event, "%s is banned for %s more%s%.700s", event.key,
+		       wait_text(entry->ban_ns), *event.rule ? ": " : " from everything",
+		       event.rule);
 	event_add(past, &event);
 }
 
@@ -156,16 +153,15 @@ static int bans_add(struct past *past, const struct instance *instance)
 	size_t count = 0;
 	int ret = instance_policy_read(instance, &policy);
 
-	if (!ret)
-		ret = instance_bans_read(instance, &policy, &entries, &count);
+	ret = ret ?: instance_bans_read(instance, &policy, &entries, &count);
 	instance_context(instance, &ctx);
 	for (size_t i = 0; !ret && i < count && i < BANS_MAX; i++)
 		ban_add(past, instance, &entries[i], &ctx);
 	if (!ret && count > BANS_MAX) {
 		lost.time_ns = clock_ns(CLOCK_REALTIME);
 		lost.count = lost.of[EVENT_BAN_BEGIN] = count - BANS_MAX;
-		snprintf(
-			lost.text, sizeof(lost.text),
+		event_text_set(
+			&lost,
 			"%zu more bans are in force: `rlctl source list --banned -i %s` lists them",
 			count - BANS_MAX, instance->device);
 		event_add(past, &lost);
@@ -181,7 +177,7 @@ static int visit(struct instance *instance, void *arg)
 	struct past *past = arg;
 
 	attached.time_ns = instance->info.since_ns;
-	snprintf(attached.text, sizeof(attached.text), "attached");
+	event_text_set(&attached, "attached");
 	event_add(past, &attached);
 	alarms_add(past, instance);
 	return past->filter->bans ? bans_add(past, instance) : 0;
@@ -214,8 +210,7 @@ int past_read(const struct target *target, const struct event_filter *filter, st
 	*out = (struct past){.filter = filter, .now_ns = clock_ns(CLOCK_REALTIME)};
 	ret = journal_read(target, journal_event, out);
 	out->journal = out->count;
-	if (!ret)
-		ret = instance_for_each(target, visit, out);
+	ret = ret ?: instance_for_each(target, visit, out);
 	if (!out->count)
 		return ret;
 	qsort(out->items, out->count, sizeof(*out->items), past_compare);

@@ -2,7 +2,6 @@
 /* The queue of events that wait, and how they are reported. */
 #include "cli/events/watched.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,23 +46,12 @@ struct pending *watched_event(struct watched *w, enum event_kind kind)
 		quota_lose(&w->quota, kind, 1);
 		return NULL;
 	}
-	pending = calloc(1, sizeof(*pending));
-	if (!pending)
-		out_of_memory();
+	pending = xcalloc(1, sizeof(*pending));
 	event_begin(w, kind, &pending->event);
 	pending->counter_id = RL_WATCH_ANY;
 	pending->alarm = -1;
 	w->queue[(w->queue_first + w->queue_count++) % WATCHED_QUEUE] = pending;
 	return pending;
-}
-
-void event_text_set(struct event *event, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(event->text, sizeof(event->text), format, args);
-	va_end(args);
 }
 
 void watched_rule_put(const struct watched *w, struct event *event, const struct rule *rule)

@@ -125,8 +125,6 @@ struct watched {
 /* An event with its time, device and hook, which is in the queue: to be filled in. NULL: the event
  * is one too many, and was counted. */
 struct pending *watched_event(struct watched *w, enum event_kind kind);
-void event_text_set(struct event *event, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* The line of the rule without `rule`; nothing if rule is NULL. */
 void watched_rule_put(const struct watched *w, struct event *event, const struct rule *rule);

@@ -48,7 +48,6 @@ static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_sea
 {
 	struct pending *pending = watched_event(w, EVENT_BAN_BEGIN);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	char text[NUMBER_TEXT_MAX];
 
 	if (!pending)
 		return;
@@ -57,8 +56,8 @@ static void begun_tell(struct watched *w, uint32_t seat, const struct rl_ban_sea
 	ban_describe(w, &now->key, pending);
 	pending->due_ns = now_ns + EXCERPT_WAIT_NS;
 	pending->event.until_ns = realtime_of(now->until_ns);
-	wait_print(text, now->until_ns - now_ns);
-	event_text_set(&pending->event, "%s is banned for %s%s%.700s", pending->event.key, text,
+	event_text_set(&pending->event, "%s is banned for %s%s%.700s", pending->event.key,
+		       wait_text(now->until_ns - now_ns),
 		       *pending->event.rule ? ": " : " from everything", pending->event.rule);
 }
 
@@ -179,9 +178,7 @@ void watched_bans_poll(struct watched *w, uint64_t now_ns)
 	first = !w->bans.id && !w->bans.drops && !w->receivers;
 	if (w->bans.id != seats.id || w->bans.count != seats.count) {
 		watched_bans_clear(w);
-		w->bans.until_ns = calloc((size_t)seats.count + 1, sizeof(*w->bans.until_ns));
-		if (!w->bans.until_ns)
-			out_of_memory();
+		w->bans.until_ns = xcalloc((size_t)seats.count + 1, sizeof(*w->bans.until_ns));
 		w->bans.id = seats.id;
 		w->bans.count = seats.count;
 		if (first || grown) {

@@ -78,7 +78,7 @@ static void begun_tell(struct watched *w, const struct rule_drops *drops, uint64
 static void ended_tell(struct watched *w, const struct rule_drops *drops, bool at_last)
 {
 	struct pending *pending = watched_event(w, EVENT_DROPS_END);
-	char packets[NUMBER_TEXT_MAX], bytes[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	const char *packets, *time = wait_text(drops->onset.last_ns - drops->base_ns);
 	struct event *event;
 
 	if (!pending)
@@ -88,9 +88,7 @@ static void ended_tell(struct watched *w, const struct rule_drops *drops, bool a
 		event->time_ns = realtime_of(drops->onset.last_ns);
 	event->has_dropped = true;
 	event->dropped = amount_less(drops->last, &drops->base);
-	number_print(packets, event->dropped.packets);
-	size_print(bytes, event->dropped.bytes);
-	wait_print(time, drops->onset.last_ns - drops->base_ns);
+	packets = number_text(event->dropped.packets);
 	if (drops == &w->drops.malformed) {
 		malformed_put(event, drops, drops->onset.last_ns);
 		event_text_set(event, "no malformed packets come any more, after %s in %s", packets,
@@ -107,7 +105,7 @@ static void ended_tell(struct watched *w, const struct rule_drops *drops, bool a
 		       drops->gone ? "that dropped was removed"
 		       : w->ends   ? "drops, and is watched no longer"
 				   : "has stopped dropping",
-		       packets, bytes, time, event->rule);
+		       packets, size_text(event->dropped.bytes), time, event->rule);
 }
 
 void watched_drops_end(struct watched *w)
@@ -133,9 +131,7 @@ static void dropped_note(struct watched *w, size_t i, const struct rl_amount *no
 		return;
 	}
 	if (!drops) {
-		drops = calloc(1, sizeof(*drops));
-		if (!drops)
-			out_of_memory();
+		drops = xcalloc(1, sizeof(*drops));
 		drops->counter_id = counter_id;
 		drops->base = d->before[i].dropped;
 		drops->base_ns = d->before_ns;
@@ -169,10 +165,8 @@ static void rules_step(struct watched *w, uint64_t before_ns, uint64_t now_ns)
 
 static struct rule_counters *counters_now(const struct watched *w)
 {
-	struct rule_counters *now = calloc(w->policy.count + 1, sizeof(*now));
+	struct rule_counters *now = xcalloc(w->policy.count + 1, sizeof(*now));
 
-	if (!now)
-		out_of_memory();
 	if (counters_read(&w->instance, &w->policy, now)) {
 		free(now);
 		return NULL;

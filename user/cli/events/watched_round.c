@@ -14,6 +14,7 @@
 #include "kernel/instance/find.h"
 #include "kernel/instance/open.h"
 #include "kernel/maps/fleet_maps.h"
+#include "kernel/scope.h"
 
 #define LOOK_NS  NS_PER_SECOND        /* whether the program is still on the device */
 #define YOUNG_NS (10 * NS_PER_SECOND) /* since it was attached */
@@ -21,11 +22,9 @@
 int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
 		 struct watched **out)
 {
-	struct watched *w = calloc(1, sizeof(*w));
+	struct watched *w = xcalloc(1, sizeof(*w));
 	int ret;
 
-	if (!w)
-		out_of_memory();
 	ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
 	w->can_sample = !ret;
 	/* A reader may not write to the board of watchers: then there are no samples. */
@@ -69,10 +68,8 @@ int watched_close(struct watched *w)
 	watched_drops_clear(w);
 	watched_bans_clear(w);
 	policy_clear(&w->policy);
-	if (w->trial_fd >= 0)
-		close(w->trial_fd);
-	if (w->journal_fd >= 0)
-		close(w->journal_fd);
+	scope_fd(&w->trial_fd);
+	scope_fd(&w->journal_fd);
 	journal_tail_close(&w->tail);
 	instance_close(&w->instance);
 	free(w);
@@ -97,10 +94,8 @@ int watched_poll(struct watched *w)
 			return -ENODEV;
 	}
 	ret = watched_policy_poll(w, now_ns);
-	if (!ret)
-		ret = watched_journal_poll(w);
-	if (!ret)
-		ret = watched_drops_poll(w, now_ns);
+	ret = ret ?: watched_journal_poll(w);
+	ret = ret ?: watched_drops_poll(w, now_ns);
 	if (ret)
 		return ret;
 	watched_samples_poll(w, now_ns);

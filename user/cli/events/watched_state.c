@@ -28,17 +28,13 @@ static void rate_note(struct event *event, const struct alarm_now *alarm, char t
 {
 	uint64_t rate = (uint64_t)alarm->rate;
 	bool packets = alarm->unit == RL_PACKETS;
-	char number[NUMBER_TEXT_MAX];
 
 	event->has_rate = true;
 	event->rate_unit = alarm->unit;
 	event->rate.packets = packets ? rate : 0;
 	event->rate.bytes = packets ? 0 : rate;
-	if (packets)
-		number_print(number, rate);
-	else
-		size_print(number, rate);
-	snprintf(text, RATE_TEXT_MAX, ", at %s%s a second", number, packets ? " packets" : "");
+	snprintf(text, RATE_TEXT_MAX, ", at %s%s a second",
+		 packets ? number_text(rate) : size_text(rate), packets ? " packets" : "");
 }
 
 struct alarm_teller {
@@ -87,15 +83,12 @@ static void alarms_poll(struct watched *w)
 static void full_tell(struct watched *w, const struct rl_set *set, uint64_t refused)
 {
 	struct pending *pending = watched_event(w, EVENT_SET_FULL);
-	char number[NUMBER_TEXT_MAX], max[NUMBER_TEXT_MAX];
 
 	if (!pending)
 		return;
 	snprintf(pending->event.set, sizeof(pending->event.set), "%.31s", set->name);
-	number_print(number, refused);
-	number_print(max, set->max);
-	event_text_set(&pending->event, "set %.31s is full (max %s): %s not added", set->name, max,
-		       number);
+	event_text_set(&pending->event, "set %.31s is full (max %s): %s not added", set->name,
+		       number_text(set->max), number_text(refused));
 }
 
 static void sets_poll(struct watched *w, uint64_t now_ns)
@@ -173,28 +166,12 @@ static void trial_poll(struct watched *w)
 	pending =
 		record.state == TRIAL_UNDONE ? watched_command_event(w, EVENT_TRIAL_UNDONE) : NULL;
 	if (pending)
-		event_text_set(&pending->event, "%s",
-			       record.kind == TRIAL_LIMITER
-				       ? "not confirmed: the limiter was detached"
-				       : "not confirmed: the previous policy is in force again");
+		trial_undone_put(&pending->event, record.kind == TRIAL_LIMITER);
 	close(w->trial_fd);
 	w->trial_fd = -1;
 }
 
 /* ---- the policy */
-
-struct changes {
-	size_t added, removed, changed;
-};
-
-static void change_count(const struct rule *from, const struct rule *to, void *arg)
-{
-	struct changes *changes = arg;
-
-	changes->changed += from && to;
-	changes->added += !from;
-	changes->removed += !to;
-}
 
 static void alarm_seen(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
 {
@@ -207,9 +184,9 @@ static void alarm_seen(const struct policy_alarm *from, const struct policy_alar
 static void policy_take_over(struct watched *w, struct policy *next, uint64_t written)
 {
 	struct policy before = w->policy;
-	struct changes changes = {0};
 	struct pending *pending = NULL;
-	size_t count = policy_diff(&before, next, change_count, &changes);
+	struct policy_difference d;
+	size_t count = difference_of(&before, next, &d);
 
 	w->policy = *next;
 	watched_drops_policy_changed(w, &before);
@@ -219,8 +196,7 @@ static void policy_take_over(struct watched *w, struct policy *next, uint64_t wr
 		pending = watched_command_event(w, EVENT_APPLY);
 	if (pending)
 		event_text_set(&pending->event, "%zu rule%s: %zu added, %zu changed, %zu removed",
-			       next->count, next->count == 1 ? "" : "s", changes.added,
-			       changes.changed, changes.removed);
+			       next->count, plural(next->count), d.added, d.changed, d.removed);
 	w->written = written;
 	policy_clear(&before);
 }

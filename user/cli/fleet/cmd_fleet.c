@@ -132,8 +132,7 @@ static int member_run(const struct command *command, struct fleet_options option
 	if (!options.node)
 		options.node = usual;
 	rc = agent_is_alone(&instance);
-	if (!rc)
-		rc = fleet_run(&instance, &options);
+	rc = rc ?: fleet_run(&instance, &options);
 	instance_close(&instance);
 	return rc;
 }

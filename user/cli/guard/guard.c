@@ -132,8 +132,7 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 				       &harm.verdict);
 	} else { /* that of other members, if it is worse */
 		rc = verdict_find(after, by_dest, &harm.seen, change->members, &former);
-		if (!rc)
-			rc = verdict_find(after, by_dest, &harm.seen, change->then, &harm.verdict);
+		rc = rc ?: verdict_find(after, by_dest, &harm.seen, change->then, &harm.verdict);
 		if (!rc && !verdict_worse(&harm.verdict, &former))
 			harm.verdict = (struct verdict){.danger = SESSION_SAFE};
 	}

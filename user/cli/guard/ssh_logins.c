@@ -46,9 +46,7 @@ static void *grown(void *items, size_t count, size_t *room, size_t size)
 	if (count < *room)
 		return items;
 	*room = *room ? 2 * *room : 64;
-	items = reallocarray(items, *room, size);
-	if (!items)
-		out_of_memory();
+	items = xreallocarray(items, *room, size);
 	return items;
 }
 

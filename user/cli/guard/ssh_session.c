@@ -60,12 +60,10 @@ int ssh_session_parse(const char *text, struct flow *out)
 		return -EINVAL;
 	flow.dst_known = count == WORDS_MAX;
 	ret = address_parse(words[0], flow.src);
-	if (!ret)
-		ret = port_parse(words[1], &flow.sport);
+	ret = ret ?: port_parse(words[1], &flow.sport);
 	if (!ret && flow.dst_known)
 		ret = address_parse(words[2], flow.dst);
-	if (!ret)
-		ret = port_parse(words[count - 1], &flow.dport);
+	ret = ret ?: port_parse(words[count - 1], &flow.dport);
 	if (!ret)
 		*out = flow;
 	return ret;

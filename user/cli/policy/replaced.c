@@ -38,7 +38,7 @@ static int file_read(const struct instance *instance, unsigned int number, struc
 	int fd, rc;
 
 	snprintf(ending, sizeof(ending), ".was%u", number);
-	fd = journal_open(instance->path, ending, O_RDONLY);
+	fd = journal_open(PLACE_RUN, instance->path, ending, O_RDONLY);
 	if (fd == -ENOENT)
 		return fd;
 	if (fd < 0)
@@ -98,7 +98,7 @@ static int numbers_turn(const struct instance *instance, unsigned int drop)
 
 	for (unsigned int number = drop + 1; !ret && number--;) {
 		snprintf(ending, sizeof(ending), ".was%u", number);
-		ret = journal_path(instance->path, number ? ending : NEW_FILE, from);
+		ret = journal_path(PLACE_RUN, instance->path, number ? ending : NEW_FILE, from);
 		if (!ret && number < drop && rename(from, to) && (!number || errno != ENOENT))
 			ret = -errno;
 		memcpy(to, from, sizeof(to));
@@ -110,13 +110,13 @@ void replaced_keep(const struct instance *instance, const struct policy *policy,
 		   const struct policy_context *ctx, uint64_t drop_ns)
 {
 	char path[JOURNAL_PATH_MAX];
-	int fd = journal_open(instance->path, NEW_FILE, O_WRONLY | O_CREAT | O_TRUNC);
+	int fd = journal_open(PLACE_RUN, instance->path, NEW_FILE, O_WRONLY | O_CREAT | O_TRUNC);
 	int ret = fd < 0 ? fd : text_write(fd, instance->info.since_ns, policy, ctx);
 
 	ret = ret ?: numbers_turn(instance, number_of(instance, drop_ns));
 	if (!ret)
 		return;
-	if (fd >= 0 && !journal_path(instance->path, NEW_FILE, path))
+	if (fd >= 0 && !journal_path(PLACE_RUN, instance->path, NEW_FILE, path))
 		unlink(path);
 	note("%s: the former policy is not kept, so that `rlctl undo` cannot bring it back: %s",
 	     instance->device, strerror(-ret));

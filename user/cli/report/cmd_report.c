@@ -26,10 +26,7 @@ static uint64_t number_of(struct json_object *object, const char *key)
 
 static void packets_put(const char *before, struct json_object *amount, const char *after)
 {
-	char packets[NUMBER_TEXT_MAX];
-
-	number_print(packets, number_of(amount, "packets"));
-	printf("%s%s%s", before, packets, after);
+	printf("%s%s%s", before, number_text(number_of(amount, "packets")), after);
 }
 
 /* Local time of a member; `unknown` where it has none. */
@@ -46,23 +43,26 @@ static void time_put(struct json_object *object, const char *key, const char *un
 	printf("%.10s %.8s", text, strlen(text) > 11 ? text + 11 : "");
 }
 
+static void span_put(struct json_object *object, const char *unknown_begin)
+{
+	time_put(object, "begin", unknown_begin);
+	fputs(" to ", stdout);
+	time_put(object, "end", "(no end on record)");
+}
+
 static void head_put(struct json_object *incident)
 {
 	double seconds = json_object_get_double(json_object_object_get(incident, "seconds"));
 	struct json_object *dropped = json_object_object_get(incident, "dropped");
-	char lasted[NUMBER_TEXT_MAX], size[NUMBER_TEXT_MAX];
 	const char *hook = event_member(incident, "hook");
+	bool xdp = !strcmp(hook, "xdp");
 
-	text_put_escaped(stdout, event_member(incident, "device"));
-	printf("%s%s: ", strcmp(hook, "xdp") != 0 ? "/" : "", strcmp(hook, "xdp") != 0 ? hook : "");
-	time_put(incident, "begin", "");
-	fputs(" to ", stdout);
-	time_put(incident, "end", "(no end on record)");
-	wait_print(lasted, (uint64_t)(seconds * (double)NS_PER_SECOND));
-	size_print(size, number_of(dropped, "bytes"));
-	printf(", %s: ", lasted);
+	text_put(stdout, "", event_member(incident, "device"));
+	printf("%s%s: ", xdp ? "" : "/", xdp ? "" : hook);
+	span_put(incident, "");
+	printf(", %s: ", wait_text((uint64_t)(seconds * (double)NS_PER_SECOND)));
 	packets_put(*event_member(incident, "end") ? "" : "at least ", dropped, " packets");
-	printf(" (%s) dropped", size);
+	printf(" (%s) dropped", size_text(number_of(dropped, "bytes")));
 	packets_put(", at most ", json_object_object_get(incident, "peak"), " a second\n");
 }
 
@@ -75,12 +75,9 @@ static void words_put(struct json_object *incident)
 		struct json_object *alarm = json_object_array_get_idx(alarms, i);
 		uint64_t times = number_of(alarm, "times");
 
-		fputs("    alarm ", stdout);
-		text_put_escaped(stdout, event_member(alarm, "alarm"));
-		printf(" on %" PRIu64 " time%s, from ", times, times == 1 ? "" : "s");
-		time_put(alarm, "begin", "?");
-		fputs(" to ", stdout);
-		time_put(alarm, "end", "(no end on record)");
+		text_put(stdout, "    alarm ", event_member(alarm, "alarm"));
+		printf(" on %" PRIu64 " time%s, from ", times, plural(times));
+		span_put(alarm, "?");
 		putchar('\n');
 	}
 	for (size_t i = 0; i < json_object_array_length(rules); i++) {
@@ -100,7 +97,7 @@ static void words_put(struct json_object *incident)
 			fputs(" without an end on record,", stdout);
 		}
 		fputs(" by ", stdout);
-		text_put_escaped(stdout, *text ? text : event_member(rule, "reason"));
+		text_put(stdout, "", *text ? text : event_member(rule, "reason"));
 		putchar('\n');
 	}
 }
@@ -114,7 +111,7 @@ static void addresses_put(struct json_object *incident, const char *label, const
 		struct json_object *one = json_object_array_get_idx(array, i);
 
 		fputs(i ? ", " : label, stdout);
-		text_put_escaped(stdout, event_member(one, "address"));
+		text_put(stdout, "", event_member(one, "address"));
 		packets_put(" (", one, ")");
 	}
 	if (count)
@@ -125,23 +122,21 @@ static void incident_put(struct json_object *incident)
 {
 	struct json_object *changes = json_object_object_get(incident, "changes");
 	uint64_t bans = number_of(incident, "bans");
-	char number[NUMBER_TEXT_MAX];
 
 	head_put(incident);
 	words_put(incident);
 	event_common_print(stdout, incident);
 	addresses_put(incident, "    from about: ", "sources");
 	addresses_put(incident, "    known sources that lost packets, about: ", "known");
-	number_print(number, bans);
 	if (bans)
-		printf("    %s ban%s\n", number, bans == 1 ? "" : "s");
+		printf("    %s ban%s\n", number_text(bans), plural(bans));
 	for (size_t i = 0; i < json_object_array_length(changes); i++) {
 		struct json_object *change = json_object_array_get_idx(changes, i);
 
 		fputs("    ", stdout);
 		time_put(change, "time", "?");
-		fputs(" ", stdout);
-		text_put_escaped(stdout, event_member(change, "text"));
+		putchar(' ');
+		text_put(stdout, "", event_member(change, "text"));
 		putchar('\n');
 	}
 }

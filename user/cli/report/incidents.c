@@ -10,43 +10,23 @@
 
 /* ---- members of events, which may come from a file */
 
-static struct json_object *member(struct json_object *object, const char *key, json_type type)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, key, &value) && json_object_is_type(value, type)
-		       ? value
-		       : NULL;
-}
-
 static struct rl_amount amount_of(struct json_object *event, const char *key)
 {
-	struct json_object *amount = member(event, key, json_type_object);
+	struct json_object *amount = json_member(event, key, json_type_object);
 
 	return (struct rl_amount){
-		.packets = json_object_get_uint64(member(amount, "packets", json_type_int)),
-		.bytes = json_object_get_uint64(member(amount, "bytes", json_type_int))};
+		.packets = json_object_get_uint64(json_member(amount, "packets", json_type_int)),
+		.bytes = json_object_get_uint64(json_member(amount, "bytes", json_type_int))};
 }
 
 /* ---- lists */
 
 static void *one_more(void *items, size_t count, size_t size)
 {
-	char *more = reallocarray(items, count + 1, size);
+	char *more = xreallocarray(items, count + 1, size);
 
-	if (!more)
-		out_of_memory();
 	memset(more + count * size, 0, size);
 	return more;
-}
-
-static char *copy_of(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		out_of_memory();
-	return copy;
 }
 
 /* Values that are too many are left out, and NULL: the heaviest come in every event. */
@@ -61,7 +41,7 @@ static struct incident_value *value_add(struct incident_values *values, const ch
 		return NULL;
 	if (i == values->count) {
 		values->items = one_more(values->items, i, sizeof(*values->items));
-		values->items[values->count++].text = copy_of(text);
+		values->items[values->count++].text = xstrdup(text);
 	}
 	values->items[i].packets += packets;
 	return &values->items[i];
@@ -157,7 +137,7 @@ static struct incident_word *word_find(struct incident *incident, enum incident_
 	incident->words = one_more(incident->words, incident->word_count, sizeof(*word));
 	word = &incident->words[incident->word_count++];
 	word->kind = kind;
-	word->text = copy_of(text);
+	word->text = xstrdup(text);
 	return word;
 }
 
@@ -216,20 +196,22 @@ static void word_end(struct incident *incident, struct incident_word *word, uint
 static void drops_sum(struct incident *incident, struct json_object *event)
 {
 	struct rl_amount dropped = amount_of(event, "dropped");
-	struct json_object *common = member(event, "common", json_type_object);
+	struct json_object *common = json_member(event, "common", json_type_object);
 	double packets = (double)dropped.packets;
 
 	amount_add(&incident->dropped, &dropped);
 	peak_raise(&incident->peak, amount_of(event, "peak"));
 	peak_raise(&incident->peak, amount_of(event, "rate"));
-	shares_add_up(&incident->sources, member(event, "sources", json_type_array), "address",
+	shares_add_up(&incident->sources, json_member(event, "sources", json_type_array), "address",
 		      packets);
-	shares_add_up(&incident->known, member(event, "known", json_type_array), "address",
+	shares_add_up(&incident->known, json_member(event, "known", json_type_array), "address",
 		      packets);
-	patterns_add_up(&incident->patterns, member(event, "patterns", json_type_array), packets);
+	patterns_add_up(&incident->patterns, json_member(event, "patterns", json_type_array),
+			packets);
 	for (int i = 0; common && i < FEATURE_COUNT; i++)
 		shares_add_up(&incident->values[i],
-			      member(common, feature_words[i], json_type_array), "value", packets);
+			      json_member(common, feature_words[i], json_type_array), "value",
+			      packets);
 }
 
 static void drops_end(struct incident *incident, struct incident_word *word,
@@ -306,9 +288,9 @@ void incidents_add(struct incidents *incidents, struct json_object *event, uint6
 	if (kind == EVENT_BAN_BEGIN) {
 		incident->bans++;
 	} else if (kind == EVENT_LOST) {
-		of = member(event, "of", json_type_object);
+		of = json_member(event, "of", json_type_object);
 		incident->bans += json_object_get_uint64(
-			member(of, event_words[EVENT_BAN_BEGIN], json_type_int));
+			json_member(of, event_words[EVENT_BAN_BEGIN], json_type_int));
 	} else if (kind != EVENT_BAN_END) {
 		change = json_object_new_object();
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

@@ -26,12 +26,10 @@ int page_save(enum page_kind kind, struct json_object *document, const char *pat
 {
 	char *json = json_line(document), *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = memory_open(&text, &size);
 	int rc;
 
 	json_object_put(document);
-	if (!out)
-		out_of_memory();
 	fputs(templates[kind], out);
 	fputs("<script type=\"application/json\" id=\"data\">", out);
 	/* Only strings of a JSON document contain a <, with which the end of the element would
@@ -43,8 +41,7 @@ int page_save(enum page_kind kind, struct json_object *document, const char *pat
 			putc(*at, out);
 	fputs("</script>\n</body>\n</html>\n", out);
 	free(json);
-	if (fclose(out))
-		out_of_memory();
+	memory_close(out);
 	rc = file_save(path, text, size, NULL, NULL, NULL);
 	free(text);
 	return rc;

@@ -85,10 +85,8 @@ static int row_compare(const void *a, const void *b)
 static struct rule_row *rows_make(const struct record *record, size_t *count)
 {
 	const struct record_side *side = &record->sides[0];
-	struct rule_row *rows = calloc(side->policy->count + 1, sizeof(*rows));
+	struct rule_row *rows = xcalloc(side->policy->count + 1, sizeof(*rows));
 
-	if (!rows)
-		out_of_memory();
 	*count = 0;
 	for (size_t i = 0; i < side->policy->count; i++) {
 		const struct rule_series *series = &side->rules[i];

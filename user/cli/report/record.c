@@ -121,8 +121,7 @@ static int shares_read(struct record *record, struct record_side *side, size_t b
 			struct rl_amount passed = {now[i].passed[class] - before->passed[class], 0};
 
 			ret = series_add(record, &series->arrived[class], bin, &arrived);
-			if (!ret)
-				ret = series_add(record, &series->passed[class], bin, &passed);
+			ret = ret ?: series_add(record, &series->passed[class], bin, &passed);
 		}
 	}
 	free(side->shares_before);
@@ -232,8 +231,7 @@ static int bin_end(struct record *record)
 
 	for (int i = 0; !ret && i < record->side_count; i++) {
 		ret = rules_read(record, &record->sides[i], bin);
-		if (!ret)
-			ret = shares_read(record, &record->sides[i], bin);
+		ret = ret ?: shares_read(record, &record->sides[i], bin);
 	}
 	return ret;
 }
@@ -259,8 +257,7 @@ int record_turn(struct record *record, uint64_t time_ns)
 		return 0;
 	if (bin_ends(record, time_ns))
 		ret = bin_end(record);
-	if (!ret)
-		ret = alarms_turn(record, time_ns);
+	ret = ret ?: alarms_turn(record, time_ns);
 	timeline_bin(&record->timeline, time_ns);
 	record->turned_ns = time_ns;
 	return ret;

@@ -132,8 +132,7 @@ static int sides_restart(struct run *run, uint64_t now_ns)
 	for (int i = 0; !rc && i < run->side_count; i++) {
 		simulate_local_restart(&run->sides[i].local);
 		rc = simulation_restart(run->sides[i].simulation, now_ns);
-		if (!rc)
-			rc = alarms_turn(run, &run->sides[i]);
+		rc = rc ?: alarms_turn(run, &run->sides[i]);
 	}
 	return rc;
 }
@@ -205,8 +204,7 @@ static int packet_take(struct run *run, const struct captured *packet)
 		rc = batch_run(run);
 	if (!rc && ends)
 		rc = sides_restart(run, packet->time_ns);
-	if (!rc)
-		rc = record_turn(&run->record, packet->time_ns);
+	rc = rc ?: record_turn(&run->record, packet->time_ns);
 	if (rc)
 		return rc;
 	added = &batch->packets[batch->count];
@@ -260,8 +258,7 @@ static int sides_open(struct run *run, uint64_t now_ns)
 		struct side *side = &run->sides[i];
 
 		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
-		if (!rc)
-			rc = alarms_turn(run, &run->sides[i]);
+		rc = rc ?: alarms_turn(run, &run->sides[i]);
 		if (!rc && recorded)
 			rc = record_side_add(&run->record, side->name, &side->policy,
 					     side->simulation);
@@ -289,8 +286,7 @@ static int capture_run(struct run *run)
 		rc = packet_take(run, &packet);
 		got = rc ? rc : capture_next(&run->capture, &packet);
 	}
-	if (!rc)
-		rc = batch_run(run);
+	rc = rc ?: batch_run(run);
 	if (!rc && !got)
 		rc = record_end(&run->record);
 	progress_end();
@@ -385,17 +381,13 @@ static int simulate(struct run *run, const char *path)
 
 	for (int i = 0; !rc && i < run->side_count; i++)
 		rc = policy_file_parse(&run->sides[i].file, &ctx, &run->sides[i].policy);
-	if (!rc)
-		rc = alarms_check(run);
+	rc = rc ?: alarms_check(run);
 	run->directions = directions_new();
 	if (!rc && !run->directions)
 		rc = fail("out of memory");
-	if (!rc)
-		rc = capture_open(path, &run->capture);
-	if (!rc)
-		rc = capture_run(run);
-	if (!rc)
-		rc = results_print(run);
+	rc = rc ?: capture_open(path, &run->capture);
+	rc = rc ?: capture_run(run);
+	rc = rc ?: results_print(run);
 	if (!rc)
 		notes_print(run);
 	capture_close(&run->capture);
@@ -408,8 +400,7 @@ static int side_open(const struct command *command, const char *policy, struct r
 	struct side *side = &run->sides[run->side_count++];
 	int rc = simulate_local_open(command, &side->local);
 
-	if (!rc)
-		rc = policy_file_read(policy, &side->file);
+	rc = rc ?: policy_file_read(policy, &side->file);
 	if (!rc)
 		side->name = side->file.found ? policy : side->file.name;
 	return rc;
@@ -447,14 +438,12 @@ int cmd_simulate(const struct command *command)
 	};
 	int rc = words_check(command);
 
-	if (!rc)
-		rc = side_open(command, command->words[0], &run);
+	rc = rc ?: side_open(command, command->words[0], &run);
 	if (!rc && option_given(command, OPTION_AGAINST))
 		rc = side_open(command, command->arguments[OPTION_AGAINST], &run);
 	if (!rc && run.report)
 		rc = file_save_check(run.report);
-	if (!rc)
-		rc = simulate(&run, command->words[1]);
+	rc = rc ?: simulate(&run, command->words[1]);
 	record_clear(&run.record);
 	free(run.batch.data);
 	for (int i = 0; i < run.side_count; i++) {

@@ -35,9 +35,7 @@ const struct difference **differences_sorted(const struct record *record, size_t
 	size_t n = 0;
 
 	*count = HASH_COUNT(record->differences);
-	list = calloc(*count + 1, sizeof(const struct difference *));
-	if (!list)
-		out_of_memory();
+	list = xcalloc(*count + 1, sizeof(const struct difference *));
 	for (const struct difference *d = record->differences; d; d = d->hh.next)
 		list[n++] = d;
 	qsort(list, n, sizeof(const struct difference *), difference_compare);
@@ -166,14 +164,12 @@ static struct json_object *json_source(const struct heavy_source *source)
 
 struct json_object *json_differing(const struct record *record, size_t max, bool folded)
 {
-	const struct heavy_source **top = calloc(max, sizeof(const struct heavy_source *));
+	const struct heavy_source **top = xcalloc(max, sizeof(const struct heavy_source *));
 	struct json_object *array = json_object_new_array();
 	struct heavy_source sum;
 	char source[PREFIX_TEXT_MAX];
 	size_t count, singles;
 
-	if (!top)
-		out_of_memory();
 	count = heavy_top(&record->differing, HEAVY_ALL, UINT64_MAX, top, max);
 	singles = folded ? heavy_singles(&record->differing, HEAVY_ALL, UINT64_MAX, &sum) : 0;
 	folded = singles > 1;

@@ -79,11 +79,6 @@ static void note_unlisted(const struct lookup *lookup)
 
 /* ---- show */
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* Reports what proves packets of the address established now, if a rule asks. The table of
  * questions holds no addresses. */
 static void sockets_report(const struct lookup *lookup, const char *address,

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/simulate/simulate.h"
 #include "cli/suggest/suggest.h"
+#include "kernel/scope.h"
 #include "watch/capture/capture.h"
 
 /* A machine of which nothing was captured for so long was not captured then. */
@@ -37,26 +38,21 @@ struct reading {
 /* ---- time */
 
 /* Moves the time by whole seconds (modulo 2^64) so that it is not before the end so far. */
-static int stretch_add(struct reading *reading, uint64_t time_ns)
+static void stretch_add(struct reading *reading, uint64_t time_ns)
 {
 	struct suggest *s = reading->suggest;
 	uint64_t end_ns = reading->end_ns, shift = 0;
-	struct stretch *list;
 
 	if (s->stretch_count)
 		shift = (end_ns / NS_PER_SECOND - time_ns / NS_PER_SECOND +
 			 (time_ns % NS_PER_SECOND < end_ns % NS_PER_SECOND)) *
 			NS_PER_SECOND;
-	list = reallocarray(s->stretches, s->stretch_count + 1, sizeof(*list));
-	if (!list)
-		return fail("out of memory");
-	s->stretches = list;
-	list[s->stretch_count++] =
+	s->stretches = xreallocarray(s->stretches, s->stretch_count + 1, sizeof(*s->stretches));
+	s->stretches[s->stretch_count++] =
 		(struct stretch){.at_ns = time_ns + shift, .ahead_ns = 0 - shift};
-	return 0;
 }
 
-static int packet_place(struct reading *reading, uint64_t number, struct captured *packet)
+static void packet_place(struct reading *reading, uint64_t number, struct captured *packet)
 {
 	struct suggest *s = reading->suggest;
 	struct epoch *epoch = &reading->epoch;
@@ -65,12 +61,11 @@ static int packet_place(struct reading *reading, uint64_t number, struct capture
 		packet->time_ns > epoch->latest_ns && packet->time_ns - epoch->latest_ns > PAUSE_NS;
 	bool jump = epoch_ends(epoch, number, packet->time_ns);
 
-	if ((first || jump || pause) && stretch_add(reading, packet->time_ns))
-		return -1;
+	if (first || jump || pause)
+		stretch_add(reading, packet->time_ns);
 	packet->time_ns -= s->stretches[s->stretch_count - 1].ahead_ns;
 	if (packet->time_ns > reading->end_ns)
 		reading->end_ns = packet->time_ns;
-	return 0;
 }
 
 /* ---- packets */
@@ -88,8 +83,7 @@ static int packet_learn(struct reading *reading, uint64_t number, struct capture
 {
 	struct local_packet local;
 
-	if (packet_place(reading, number, packet))
-		return -1;
+	packet_place(reading, number, packet);
 	reading->sent |= packet->sent;
 	directions_count(reading->directions, packet);
 	local_packet_parse(packet, &local);
@@ -187,18 +181,15 @@ static int by_time(const void *a, const void *b)
 
 static int span_check(const struct suggest *s)
 {
-	char all[NUMBER_TEXT_MAX];
-
 	if (s->watched_ns < NS_PER_SECOND)
 		return fail("suggest: all packets are of the same second: capture %u s at least, "
 			    "better ten minutes",
 			    SUGGEST_SECONDS_MIN);
-	wait_print(all, s->watched_ns);
 	if (s->watched_ns < SUGGEST_SECONDS_MIN * NS_PER_SECOND)
 		return fail(
 			"suggest: %s of packets is too short: capture %u s at least, better ten "
 			"minutes",
-			all, SUGGEST_SECONDS_MIN);
+			wait_text(s->watched_ns), SUGGEST_SECONDS_MIN);
 	if (!s->seen.packets)
 		return fail(
 			"suggest: no IP packets to learn from: `tcpdump -nr FILE` shows what there is");
@@ -209,12 +200,8 @@ int suggest_from_captures(struct suggest *s)
 {
 	struct reading reading = {.suggest = s};
 	size_t count = 1 + (size_t)s->command->word_count;
-	struct file *files = calloc(count, sizeof(*files));
-	int ret;
-
-	if (!files)
-		return fail("out of memory");
-	ret = simulate_local_open(s->command, &reading.local);
+	FREED struct file *files = xcalloc(count, sizeof(*files));
+	int ret = simulate_local_open(s->command, &reading.local);
 	for (size_t i = 0; i < count && !ret; i++) {
 		files[i].path =
 			i ? s->command->words[i - 1] : s->command->arguments[OPTION_CAPTURE];
@@ -224,7 +211,6 @@ int suggest_from_captures(struct suggest *s)
 		qsort(files, count, sizeof(*files), by_time);
 	for (size_t i = 0; i < count && !ret; i++)
 		ret = capture_learn(&reading, files[i].path);
-	free(files);
 	s->watched_ns = reading.last_ns - reading.first_ns;
 	ret = ret ? ret : span_check(s);
 	simulate_local_close(&reading.local);

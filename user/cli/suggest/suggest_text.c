@@ -8,23 +8,6 @@
 #include "base/units.h"
 #include "cli/suggest/suggest.h"
 
-/* The number, with commas; several may be used in one call. */
-#define SLOTS 8
-static const char *shown(uint64_t n)
-{
-	static char texts[SLOTS][NUMBER_TEXT_MAX];
-	static int slot;
-
-	slot = (slot + 1) % SLOTS;
-	number_print(texts[slot], n);
-	return texts[slot];
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* 2, 1.5 */
 static void factor_print(unsigned int percent)
 {
@@ -38,23 +21,21 @@ static void factor_print(unsigned int percent)
 
 static void seen_print(const struct suggest *s)
 {
-	char size[NUMBER_TEXT_MAX], span[NUMBER_TEXT_MAX];
-
-	size_print(size, s->seen.bytes);
-	wait_print(span, s->watched_ns);
-	printf("# Learnt from %s packets, %s, in %s", shown(s->seen.packets), size, span);
+	printf("# Learnt from %s packets, %s, in %s", number_text(s->seen.packets),
+	       size_text(s->seen.bytes), wait_text(s->watched_ns));
 	if (s->rate)
 		printf(", by %s samples (at most %" PRIu32 " a second; %s lost)",
-		       shown(s->seen.all.samples), s->rate, shown(s->lost));
+		       number_text(s->seen.all.samples), s->rate, number_text(s->lost));
 	puts(".");
 	if (s->seen.all.samples < s->seen.packets)
 		printf("# Each sample stands for %s packets in the mean: +- is the error of sampling, "
 		       "at two standard deviations.\n",
-		       shown((s->seen.packets + s->seen.all.samples / 2) / s->seen.all.samples));
+		       number_text((s->seen.packets + s->seen.all.samples / 2) /
+				   s->seen.all.samples));
 	if (s->seen.forgotten)
 		printf("# %s sources that sent 3 packets at most were forgotten, for want of room; "
 		       "of the others, one in %u was kept.\n",
-		       shown(s->seen.forgotten), 1u << s->seen.halvings);
+		       number_text(s->seen.forgotten), 1u << s->seen.halvings);
 }
 
 /* Also to standard error, as this one is read where the policy goes to a file. */
@@ -70,9 +51,9 @@ static void flood_print(const struct suggest *s)
 	snprintf(text, sizeof(text),
 		 "looks like a flood: %s packets/s in %s of %s s, between %s and %s, where the "
 		 "quiet seconds have %s; the limits would let it pass: %s a calm hour instead",
-		 shown(flood->rate), shown(flood->seconds),
-		 shown(s->watched_ns / NS_PER_SECOND + 1), from, to, shown(flood->usual),
-		 s->rate ? "watch" : "capture");
+		 number_text(flood->rate), number_text(flood->seconds),
+		 number_text(s->watched_ns / NS_PER_SECOND + 1), from, to,
+		 number_text(flood->usual), s->rate ? "watch" : "capture");
 	printf("# Warning: this %s.\n", text);
 	note("warning: this %s", text);
 }
@@ -116,10 +97,10 @@ static void few_print(const struct suggest *s)
 		suggest_match_print(match, suggestion, suggestion->few[i].kind,
 				    suggestion->few[i].number);
 		printf("%s %s (%s packet%s)", i ? "," : "", match,
-		       shown(suggestion->few[i].packets), plural(suggestion->few[i].packets));
+		       number_text(suggestion->few[i].packets), plural(suggestion->few[i].packets));
 	}
 	if (suggestion->few_count > listed)
-		printf(", and %s more", shown(suggestion->few_count - listed));
+		printf(", and %s more", number_text(suggestion->few_count - listed));
 	puts(".");
 }
 
@@ -133,13 +114,14 @@ static void left_out_print(const struct suggest *s, const struct suggest_left_ou
 		return;
 	time_print(from, suggest_clock(s, out->first), false);
 	time_print(to, suggest_clock(s, out->last), false);
-	printf("#   left out as a flood: %s packets between %s and %s", shown(out->packets), from,
-	       to);
+	printf("#   left out as a flood: %s packets between %s and %s", number_text(out->packets),
+	       from, to);
 	if (out->sources) {
 		prefix_print(address, sizeof(address), out->heaviest,
 			     key_bits(out->heaviest, 32, 64));
-		printf("; of %s source%s, the heaviest %s with %s in a second", shown(out->sources),
-		       plural(out->sources), address, shown(out->heaviest_packets));
+		printf("; of %s source%s, the heaviest %s with %s in a second",
+		       number_text(out->sources), plural(out->sources), address,
+		       number_text(out->heaviest_packets));
 	}
 	puts("; if it is yours, give it a rule of its own");
 }
@@ -155,17 +137,18 @@ static void limit_print(const struct suggest *s, const struct suggest_class *cla
 		       sum ? "all sources together" : "each source");
 	for (int w = 0; class->packets && w < SUGGEST_WINDOWS; w++) {
 		printf("%s in %" PRIu32 " s: %s, %s, %s", w ? ";" : "", suggest_seconds[w],
-		       shown(peaks[w].median), shown(peaks[w].most99), shown(peaks[w].highest));
+		       number_text(peaks[w].median), number_text(peaks[w].most99),
+		       number_text(peaks[w].highest));
 		if (peaks[w].error)
-			printf(" +- %s", shown(peaks[w].error));
+			printf(" +- %s", number_text(peaks[w].error));
 	}
 	printf("%s#   chosen: %s", class->packets ? "\n" : "",
 	       limit->least ? "the least that is suggested" : "");
 	if (!limit->least) {
 		factor_print(s->headroom);
-		printf(" times %s in 10 s; burst: ", shown(peaks[SUGGEST_10S].highest));
+		printf(" times %s in 10 s; burst: ", number_text(peaks[SUGGEST_10S].highest));
 		factor_print(s->headroom);
-		printf(" times %s packets above that rate", shown(limit->depth));
+		printf(" times %s packets above that rate", number_text(limit->depth));
 	}
 	suggest_rule_print(line, &s->suggestion, class, sum, s->enforce);
 	printf("\n%s\n", line);
@@ -173,19 +156,19 @@ static void limit_print(const struct suggest *s, const struct suggest_class *cla
 
 static void class_print(const struct suggest *s, const struct suggest_class *class)
 {
-	char match[SUGGEST_RULE_MAX], size[NUMBER_TEXT_MAX];
+	char match[SUGGEST_RULE_MAX];
 
 	suggest_match_print(match, &s->suggestion, class->kind, class->number);
 	if (class->kind == SUGGEST_REST_TCP || class->kind == SUGGEST_REST_UDP)
 		printf("\n# the rest of %.3s: ", match);
 	else
 		printf("\n# %s: ", class->kind == SUGGEST_ALL ? "all packets" : match);
-	size_print(size, class->bytes);
 	if (class->packets)
-		printf("%s packet%s, %s, %s%s source%s, in %s of %s s\n", shown(class->packets),
-		       plural(class->packets), size, s->seen.forgotten ? "at most " : "",
-		       shown(class->sources), plural(class->sources), shown(class->seconds),
-		       shown(s->watched_ns / NS_PER_SECOND + 1));
+		printf("%s packet%s, %s, %s%s source%s, in %s of %s s\n",
+		       number_text(class->packets), plural(class->packets), size_text(class->bytes),
+		       s->seen.forgotten ? "at most " : "", number_text(class->sources),
+		       plural(class->sources), number_text(class->seconds),
+		       number_text(s->watched_ns / NS_PER_SECOND + 1));
 	else if (class->left_out.packets)
 		puts("no packets but a flood");
 	else

@@ -33,10 +33,8 @@ void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
 		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64, n);
 		return;
 	}
-	while (n / unit >= 1000 && units[i + 1]) {
+	for (; n / unit >= 1000 && units[i + 1]; i++)
 		unit *= 1000;
-		i++;
-	}
 	if (n / unit >= 100)
 		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 "%c", n / unit, units[i]);
 	else
@@ -47,16 +45,11 @@ void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
 /* The amount that may still be sent at once, or the time until the next packet. */
 static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *state)
 {
-	char number[NUMBER_TEXT_MAX];
-
-	if (state->allowance.remaining) {
-		si_print(number, state->allowance.remaining);
-		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
+	if (state->allowance.remaining)
+		snprintf(out, TOP_TEXT_MAX, "%s%s", text_of(state->allowance.remaining, si_print),
 			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
-	} else {
-		wait_print(number, state->allowance.wait_ns + 1);
-		snprintf(out, TOP_TEXT_MAX, "in %s", number);
-	}
+	else
+		snprintf(out, TOP_TEXT_MAX, "in %s", wait_text(state->allowance.wait_ns + 1));
 }
 
 /* A number with its error in per cent, or what it is less than. */
@@ -67,7 +60,6 @@ static void rate_cell(const struct top_row *row, enum talker_verdict verdict, en
 	uint64_t n = cell == CELL_BITS ? rate->bits : rate->packets;
 	uint64_t error_n = cell == CELL_BITS ? error->bits : error->packets;
 	bool unsure = error->packets > rate->packets;
-	char number[NUMBER_TEXT_MAX];
 
 	if (cell == CELL_ERROR) {
 		if (rate->packets && !unsure)
@@ -75,8 +67,8 @@ static void rate_cell(const struct top_row *row, enum talker_verdict verdict, en
 				 (100 * error->packets + rate->packets - 1) / rate->packets);
 		return;
 	}
-	si_print(number, unsure ? n + error_n : n);
-	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "", number);
+	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "",
+		 text_of(unsure ? n + error_n : n, si_print));
 }
 
 double top_share(const struct top *top, const struct top_row *row)

@@ -122,13 +122,10 @@ static int alarms_look(struct monitor *m)
 	if (now_ns < m->alarms_ns)
 		return 0;
 	m->alarms_ns = now_ns + ALARMS_NS;
-	ret = alarms_read(&m->instance, &alarms);
-	if (!ret)
+	ret = alarms_read_if_known(&m->instance, &alarms);
+	if (ret > 0)
 		alarm_changes_tell(&m->alarms, &alarms, on_alarm, m);
-	if (!ret || alarms_are_unknown(ret))
-		return 0;
-	fail("%s: reading the alarms failed: %s", m->instance.device, strerror(-ret));
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 static int written(const struct monitor *m, int ret)
@@ -163,10 +160,8 @@ static int watch_packets(struct monitor *m)
 	while (!ret && !end && m->shown != m->count) {
 		end = wait_ends(m, signals) || clock_ns(CLOCK_MONOTONIC) >= m->end_ns;
 		ret = rule_book_refresh(&m->book);
-		if (!ret)
-			ret = watch_poll(m->watch, on_sample, m);
-		if (!ret)
-			ret = alarms_look(m);
+		ret = ret ?: watch_poll(m->watch, on_sample, m);
+		ret = ret ?: alarms_look(m);
 		ret = written(m, ret);
 	}
 	if (!ret && m->shown != m->count)
@@ -180,8 +175,7 @@ static int watch_packets(struct monitor *m)
 
 static void summary(const struct monitor *m)
 {
-	char shown[NUMBER_TEXT_MAX], sums[SUMS_MAX] = "", number[NUMBER_TEXT_MAX];
-	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+	char sums[SUMS_MAX] = "";
 	uint64_t tenths = (clock_ns(CLOCK_MONOTONIC) - m->begun_ns) / (NS_PER_SECOND / 10);
 	bool asked[2] = {false, false}; /* dropped, passed */
 	struct watch_figures figures;
@@ -194,21 +188,17 @@ static void summary(const struct monitor *m)
 		if (m->options.reasons >> i & 1)
 			asked[reason_rows[i].passes] = true;
 	/* "N dropped", "N passed" or both: as it was asked for. */
-	for (int passes = 0; passes < 2; passes++) {
-		if (!asked[passes])
-			continue;
-		number_print(number, figures.packets[passes]);
-		used += snprintf(sums + used, SUMS_MAX - used, "%s%s %s", used ? " and " : "",
-				 number, passes ? "passed" : "dropped");
-	}
+	for (int passes = 0; passes < 2; passes++)
+		if (asked[passes])
+			used += snprintf(sums + used, SUMS_MAX - used, "%s%s %s",
+					 used ? " and " : "", number_text(figures.packets[passes]),
+					 passes ? "passed" : "dropped");
 	all = figures.packets[0] + figures.packets[1];
-	number_print(shown, m->shown);
-	number_print(lost, figures.lost);
-	number_print(skipped, all - m->shown - figures.lost);
 	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s; "
 	     "%s not sampled (--rate %" PRIu32 "), %s lost (ring full)",
-	     m->instance.device, shown, tenths / 10, tenths % 10, sums, skipped, m->options.rate,
-	     lost);
+	     m->instance.device, number_text(m->shown), tenths / 10, tenths % 10, sums,
+	     number_text(all - m->shown - figures.lost), m->options.rate,
+	     number_text(figures.lost));
 }
 
 static int monitor_run(const struct command *command, struct monitor *m)
@@ -217,19 +207,15 @@ static int monitor_run(const struct command *command, struct monitor *m)
 	const struct rule *found = NULL;
 	int ret = rule_book_refresh(&m->book);
 
-	if (!ret)
-		ret = selector_option(command, &m->instance, &m->book.policy, &found);
+	ret = ret ?: selector_option(command, &m->instance, &m->book.policy, &found);
 	m->options.counter_id = ret || !found ? RL_WATCH_ANY : found->counter_id;
 	if (!ret && path)
 		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
 	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	m->end_ns = m->end_ns ? m->begun_ns + m->end_ns : UINT64_MAX;
-	if (!ret)
-		ret = watch_open(&m->instance, &m->options, &m->watch);
-	if (!ret)
-		ret = privileges_drop();
-	if (!ret)
-		ret = alarms_look(m);
+	ret = ret ?: watch_open(&m->instance, &m->options, &m->watch);
+	ret = ret ?: privileges_drop();
+	ret = ret ?: alarms_look(m);
 	if (!ret) {
 		ret = watch_packets(m);
 		summary(m);
@@ -246,12 +232,9 @@ int cmd_monitor(const struct command *command)
 	uint32_t count, seconds;
 	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &m.options.rate);
 
-	if (!ret)
-		ret = option_number(command, OPTION_PACKETS, UINT32_MAX, 1, &count);
-	if (!ret)
-		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
-	if (!ret)
-		ret = reasons_parse(command, &m.options.reasons);
+	ret = ret ?: option_number(command, OPTION_PACKETS, UINT32_MAX, 1, &count);
+	ret = ret ?: option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+	ret = ret ?: reasons_parse(command, &m.options.reasons);
 	if (!ret && prefix)
 		ret = option_prefix_get("prefix", prefix, m.options.addr, &m.options.len);
 	if (!ret && output_json && option_given(command, OPTION_WRITE))

@@ -36,10 +36,8 @@ static int top_once(const struct command *command, struct top *top, uint32_t sec
 			return -errno;
 		ret = top_drain(top);
 	}
-	if (!ret)
-		ret = top_finish(top);
-	if (!ret)
-		ret = top_turn(top, ROWS_READ);
+	ret = ret ?: top_finish(top);
+	ret = ret ?: top_turn(top, ROWS_READ);
 	if (ret)
 		return ret;
 	if (output_json)
@@ -129,10 +127,8 @@ int cmd_top(const struct command *command)
 			  .once = output_json || option_given(command, OPTION_ONCE)};
 	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &run.rate);
 
-	if (!ret)
-		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &run.seconds);
-	if (!ret)
-		ret = filter_option(command, &run.filter);
+	ret = ret ?: option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &run.seconds);
+	ret = ret ?: filter_option(command, &run.filter);
 	if (!ret && !run.once && option_given(command, OPTION_SECONDS))
 		ret = wrong("top: --seconds applies only to --once and --json: add one of them");
 	if (!ret && !run.once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))

@@ -37,9 +37,7 @@ void crowds_add(struct crowds *crowds, const struct instance *instance)
 
 	if (crowd_find(crowds, instance))
 		return;
-	crowd = calloc(1, sizeof(*crowd));
-	if (!crowd)
-		out_of_memory();
+	crowd = xcalloc(1, sizeof(*crowd));
 	crowd->next = crowds->first;
 	crowds->first = crowd;
 	crowd->turn_ns = clock_ns(CLOCK_MONOTONIC) + TURN_NS;

@@ -30,11 +30,9 @@ static void child_run(const struct top *top, const char *prefix, const char *tim
 
 	if (ok)
 		rc = command_parse(sizeof(words) / sizeof(words[0]) - 1, (char **)words, &command);
-	if (!rc)
-		rc = command_resolve(&command);
+	rc = rc ?: command_resolve(&command);
 	command.target.many = false;
-	if (!rc)
-		rc = command.verb->run(&command);
+	rc = rc ?: command.verb->run(&command);
 	fflush(stdout);
 	_exit(rc ? 1 : 0);
 }

@@ -94,17 +94,18 @@ static void draw_history(const struct screen *s, int y)
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
 	const int start = 10, end = 18;
-	char line[3 * TOP_HISTORY + 1], most[NUMBER_TEXT_MAX];
+	char line[3 * TOP_HISTORY + 1];
+	uint64_t most;
 
 	if (COLS <= start + end || y >= LINES)
 		return;
 	mvaddstr(y, 0, "dropped/s");
-	si_print(most, sparkline_print(s->top, (size_t)(COLS - start - end),
-				       s->utf8 ? blocks : ascii, 9, line, sizeof(line)));
+	most = sparkline_print(s->top, (size_t)(COLS - start - end), s->utf8 ? blocks : ascii, 9,
+			       line, sizeof(line));
 	attribute(s, PAIR_DROPPED, true);
 	mvaddstr(y, start, line);
 	attribute(s, PAIR_DROPPED, false);
-	printw("  at most %s", most);
+	printw("  at most %s", text_of(most, si_print));
 }
 
 static void draw_lines(const struct screen *s)

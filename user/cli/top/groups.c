@@ -35,13 +35,11 @@ void group_add(struct top_group *group, const struct talker *talker, enum talker
 struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
 			      enum talker_verdict verdict, const struct talk *all)
 {
-	struct rollup_item *items = calloc(talkers_count(talkers) + 1, sizeof(*items));
+	struct rollup_item *items = xcalloc(talkers_count(talkers) + 1, sizeof(*items));
 	struct top_group group = {0};
 	struct rollup found;
 	size_t count = 0;
 
-	if (!items)
-		out_of_memory();
 	for (const struct talker *at = talkers->list; at; at = at->hh.next) {
 		uint64_t packets = talker_sum(at, verdict).packets.sum;
 

@@ -38,22 +38,17 @@ uint64_t sparkline_print(const struct top *top, size_t width, const char *const 
 /* The origin of the rows. */
 static void sampled_print(const struct top *top, struct screen_line *out)
 {
-	bool rules = top->by == TOP_BY_RULE;
-	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+	const uint64_t *packets = top->figures.packets;
 
-	number_print(seen, top->seen);
-	number_print(all, rules ? top->book.policy.count
-				: top->figures.packets[0] + top->figures.packets[1]);
-	number_print(lost, top->figures.lost);
-	if (rules)
-		line_add(out, LINE_STAYS, "%s of %s rules counted packets", seen, all);
-	else
-		line_add(out, LINE_STAYS, "%s %s in samples of %s packets", seen,
-			 top_views[top->by].names, all);
-	if (rules)
+	if (top->by == TOP_BY_RULE) {
+		line_add(out, LINE_STAYS, "%s of %s rules counted packets", number_text(top->seen),
+			 number_text(top->book.policy.count));
 		line_add(out, 1, ": their rates are exact");
-	else
-		line_add(out, 1, ", %s samples lost", lost);
+		return;
+	}
+	line_add(out, LINE_STAYS, "%s %s in samples of %s packets", number_text(top->seen),
+		 top_views[top->by].names, number_text(packets[0] + packets[1]));
+	line_add(out, 1, ", %s samples lost", number_text(top->figures.lost));
 }
 
 /* Two digits: the others mean nothing. */
@@ -77,35 +72,29 @@ static void sources_print(const struct top *top, const struct rare_sources *sour
 {
 	uint64_t about = sources->about, least = sources->least, most = sources->most;
 	const struct top_view *view = &top_views[top->by];
-	char number[NUMBER_TEXT_MAX], texts[2][NUMBER_TEXT_MAX];
+	const char *from = text_of(rounded(least), si_print),
+		   *to = text_of(rounded(most), si_print);
 	bool is_end = (about - least) * PART < most - least || (most - about) * PART < most - least;
 	bool narrow = (most - least) * PART < about;
 
 	*range = '\0';
-	number_print(number, least == most ? about : rounded(about));
-	si_print(texts[0], rounded(least));
-	si_print(texts[1], rounded(most));
 	if (least == most) {
-		line_add(out, LINE_STAYS, "%s%s %s", number, more,
+		line_add(out, LINE_STAYS, "%s%s %s", number_text(about), more,
 			 about == 1 ? view->name : view->names);
-		return;
+	} else if (is_end && !narrow) {
+		line_add(out, LINE_STAYS, "%s-%s %s", from, to, view->names);
+	} else {
+		line_add(out, LINE_STAYS, "about %s %s", number_text(rounded(about)), view->names);
+		if (!narrow)
+			snprintf(range, RANGE_MAX, " (%s-%s)", from, to);
 	}
-	if (is_end && !narrow) {
-		line_add(out, LINE_STAYS, "%s-%s %s", texts[0], texts[1], view->names);
-		return;
-	}
-	line_add(out, LINE_STAYS, "about %s %s", number, view->names);
-	if (!narrow)
-		snprintf(range, RANGE_MAX, " (%s-%s)", texts[0], texts[1]);
 }
 
 static void rate_add(const struct top_group *group, enum talker_verdict verdict,
 		     struct screen_line *out)
 {
-	char packets[NUMBER_TEXT_MAX];
-
-	si_print(packets, group->rate.packets);
-	line_add(out, LINE_STAYS, " %s %s/s", packets, verdicts[verdict]);
+	line_add(out, LINE_STAYS, " %s %s/s", text_of(group->rate.packets, si_print),
+		 verdicts[verdict]);
 }
 
 /* Nobody has so many clients of which each is dropped once. */
@@ -145,14 +134,13 @@ static void prefix_add(const struct top *top, enum talker_verdict verdict, struc
 
 bool top_line_print(const struct top *top, enum top_line which, struct screen_line *out)
 {
-	char packets[NUMBER_TEXT_MAX], bits[NUMBER_TEXT_MAX], alarms[TOP_TEXT_MAX] = "";
+	char alarms[TOP_TEXT_MAX] = "";
 
 	*out = (struct screen_line){0};
 	for (int v = 0; which == TOP_LINE_TOTALS && v < TALKER_VERDICTS; v++) {
-		number_print(packets, top->rate[v].packets);
-		si_print(bits, top->rate[v].bits);
-		line_add(out, LINE_STAYS, "%s%s %s packets/s", v ? ", " : "", verdicts[v], packets);
-		line_add(out, 1, " %s bit/s", bits);
+		line_add(out, LINE_STAYS, "%s%s %s packets/s", v ? ", " : "", verdicts[v],
+			 number_text(top->rate[v].packets));
+		line_add(out, 1, " %s bit/s", text_of(top->rate[v].bits, si_print));
 	}
 	if (which == TOP_LINE_SAMPLED)
 		sampled_print(top, out);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cli/output/output.h"
 #include "kernel/maps/slot_maps.h"
+#include "kernel/scope.h"
 
 static int count_compare(const void *a, const void *b)
 {
@@ -21,14 +22,12 @@ static int count_compare(const void *a, const void *b)
 int rule_counts_read(const struct instance *instance, const struct policy *policy,
 		     struct rule_counts *out)
 {
-	struct rule_counters *counters = calloc(policy->count + 1, sizeof(*counters));
+	FREED struct rule_counters *counters = xcalloc(policy->count + 1, sizeof(*counters));
 	int ret;
 
 	rule_counts_clear(out);
 	out->at_ns = clock_ns(CLOCK_MONOTONIC);
-	out->items = calloc(policy->count + 1, sizeof(*out->items));
-	if (!counters || !out->items)
-		out_of_memory();
+	out->items = xcalloc(policy->count + 1, sizeof(*out->items));
 	ret = counters_read(instance, policy, counters);
 	for (size_t i = 0; !ret && i < policy->count; i++) {
 		struct rule_count *item = &out->items[out->count++];
@@ -37,13 +36,11 @@ int rule_counts_read(const struct instance *instance, const struct policy *polic
 		item->verdict[TALKER_DROPPED] = counters[i].dropped;
 		item->verdict[TALKER_PASSED] = counters[i].passed;
 	}
-	free(counters);
-	if (!ret) {
-		qsort(out->items, out->count, sizeof(*out->items), count_compare);
-		return 0;
+	qsort(out->items, out->count, sizeof(*out->items), count_compare);
+	if (ret) {
+		free(out->items);
+		out->items = NULL;
 	}
-	free(out->items);
-	out->items = NULL;
 	return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 }
 

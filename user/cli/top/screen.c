@@ -95,10 +95,8 @@ static void forgive(struct screen *s, bool agreed)
 	memcpy(addr, s->input, sizeof(addr));
 	prefix_print(source, sizeof(source), addr, 128);
 	ret = instance_policy_read(s->top->instance, &policy);
-	if (!ret)
-		ret = instance_source_read(s->top->instance, &policy, addr, &entries, &count);
-	if (!ret)
-		ret = instance_source_forgive(s->top->instance, entries, count);
+	ret = ret ?: instance_source_read(s->top->instance, &policy, addr, &entries, &count);
+	ret = ret ?: instance_source_forgive(s->top->instance, entries, count);
 	if (ret)
 		clearok(stdscr, true); /* redraws: the error was printed over the screen */
 	snprintf(s->message, sizeof(s->message), ret ? "forgiving %s failed" : "forgave %s",
@@ -271,51 +269,37 @@ static void device_next(struct screen *s)
 
 static void key_command(struct screen *s, int key)
 {
+	static const char sorts[] = "dpba"; /* enum top_sort */
+	const char *sort = key > 0 && key <= 'z' ? strchr(sorts, key) : NULL;
+
 	*s->message = '\0';
+	if (sort)
+		return sort_by(s, (enum top_sort)(sort - sorts));
 	switch (key) {
 	case 'q':
 		s->ends = true;
 		return;
 	case '1' ... '4':
-		view_show(s, (enum top_by)(key - '1'));
-		return;
+		return view_show(s, (enum top_by)(key - '1'));
 	case '\t':
-		view_show(s, (s->top->by + 1) % TOP_BYS);
-		return;
-	case 'd':
-		sort_by(s, TOP_DROPPED);
-		return;
-	case 'p':
-		sort_by(s, TOP_PASSED);
-		return;
-	case 'b':
-		sort_by(s, TOP_BITS);
-		return;
-	case 'a':
-		sort_by(s, TOP_ADDRESS);
-		return;
+		return view_show(s, (s->top->by + 1) % TOP_BYS);
 	case ' ':
 		s->paused = !s->paused;
 		return;
 	case 'r':
-		rule_show(s);
-		return;
+		return rule_show(s);
 	case 'h':
 	case '?':
 		snprintf(s->message, sizeof(s->message), "%s", HELP);
 		return;
 	case 'x':
-		deny_ask(s);
-		return;
+		return deny_ask(s);
 	case 'n':
-		device_next(s);
-		return;
+		return device_next(s);
 	case 'f':
-		forgive_confirm(s);
-		return;
+		return forgive_confirm(s);
 	case '/':
-		filter_ask(s);
-		return;
+		return filter_ask(s);
 	case KEY_UP:
 	case 'k':
 		s->selected -= s->selected > 0;

@@ -82,9 +82,7 @@ static int rules_read(struct top *top, unsigned int slice)
 
 static int slice_begin(struct top *top, unsigned int slice)
 {
-	int ret = counted_read(top, slice);
-
-	return ret ? ret : rules_read(top, slice);
+	return counted_read(top, slice) ?: rules_read(top, slice);
 }
 
 int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quiet, struct top *out)
@@ -101,10 +99,8 @@ int top_open(struct instance *instance, uint32_t rate, enum top_by by, bool quie
 	out->talkers[TOP_BY_PATTERN].raw_ip = instance->info.raw_ip;
 	rule_book_init(&out->book, instance);
 	ret = rule_book_refresh(&out->book);
-	if (!ret)
-		ret = slice_begin(out, 0);
-	if (!ret)
-		ret = watch_open(instance, &options, &out->watch);
+	ret = ret ?: slice_begin(out, 0);
+	ret = ret ?: watch_open(instance, &options, &out->watch);
 	if (ret)
 		top_close(out);
 	return ret;
@@ -285,9 +281,7 @@ static void rows_make(struct top *top)
 		top->by == TOP_BY_RULE ? top->book.policy.count : talkers_count(talkers_shown(top));
 
 	free(top->rows);
-	top->rows = calloc(most + 1, sizeof(*top->rows));
-	if (!top->rows)
-		out_of_memory();
+	top->rows = xcalloc(most + 1, sizeof(*top->rows));
 	top->count = 0;
 	top->seen = 0;
 	memset(top->rare, 0, sizeof(top->rare));
@@ -398,14 +392,10 @@ static int alarms_turn(struct top *top)
 {
 	struct clock_pair now = clock_pair();
 	struct alarms_now alarms;
-	int ret = alarms_read(top->instance, &alarms);
+	int ret = alarms_read_if_known(top->instance, &alarms);
 
-	if (ret && alarms_are_unknown(ret))
-		return 0;
-	if (ret) {
-		fail("%s: reading the alarms failed: %s", top->instance->device, strerror(-ret));
+	if (ret <= 0)
 		return ret;
-	}
 	top->alarms = alarms;
 	top->alarms_at = now;
 	return 0;
@@ -416,12 +406,9 @@ int top_turn(struct top *top, size_t looked)
 	int ret = rule_book_refresh(&top->book);
 
 	top->slices++;
-	if (!ret)
-		ret = rates_make(top);
-	if (!ret)
-		ret = watch_figures(top->watch, &top->figures);
-	if (!ret)
-		ret = alarms_turn(top);
+	ret = ret ?: rates_make(top);
+	ret = ret ?: watch_figures(top->watch, &top->figures);
+	ret = ret ?: alarms_turn(top);
 	if (ret)
 		return ret;
 	top_remake(top, looked);

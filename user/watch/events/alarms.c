@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "watch/events/alarms.h"
@@ -14,14 +15,12 @@ void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm)
 	static const char *const names[] = {
 		[RL_PACKETS] = "packets", [RL_BYTES] = "bytes", [RL_BITS] = "bits"};
 	double rate = alarm->unit == RL_BITS ? alarm->rate * 8 : alarm->rate;
-	char number[NUMBER_TEXT_MAX];
 
-	if (alarm->manual) {
+	if (alarm->manual)
 		snprintf(buf, size, "manual");
-		return;
-	}
-	number_print(number, (uint64_t)llround(rate));
-	snprintf(buf, size, "%s %s/s", number, names[alarm->unit]);
+	else
+		snprintf(buf, size, "%s %s/s", number_text((uint64_t)llround(rate)),
+			 names[alarm->unit]);
 }
 
 void alarm_phase_print(char buf[ALARM_PHASE_MAX], const struct alarm_now *alarm, unsigned int phase)
@@ -34,36 +33,32 @@ void alarm_phase_print(char buf[ALARM_PHASE_MAX], const struct alarm_now *alarm,
 	snprintf(buf, ALARM_PHASE_MAX, "%s for %s", rate, time);
 }
 
-static void age_print(char age[NUMBER_TEXT_MAX], const struct alarm_now *alarm,
-		      const struct clock_pair *at)
+static const char *age_of(const struct alarm_now *alarm, const struct clock_pair *at)
 {
 	bool past = at->monotonic_ns > alarm->since_ns;
 
-	wait_print(age, past ? at->monotonic_ns - alarm->since_ns : 0);
+	return wait_text(past ? at->monotonic_ns - alarm->since_ns : 0);
 }
 
 void alarm_since_print(char *buf, size_t size, const struct alarm_now *alarm,
 		       const struct clock_pair *at)
 {
-	char time[NUMBER_TEXT_MAX], age[NUMBER_TEXT_MAX];
+	char time[NUMBER_TEXT_MAX];
 
-	if (!alarm->since_ns) {
-		snprintf(buf, size, "-");
-		return;
-	}
 	time_print(time, clock_realtime(at, alarm->since_ns), true);
-	age_print(age, alarm, at);
-	snprintf(buf, size, "%s (%s)", time, age);
+	if (alarm->since_ns)
+		snprintf(buf, size, "%s (%s)", time, age_of(alarm, at));
+	else
+		snprintf(buf, size, "-");
 }
 
 void alarm_end_print(char buf[NUMBER_TEXT_MAX + 4], const struct alarm_now *alarm,
 		     const struct clock_pair *at)
 {
 	uint64_t now_ns = at->monotonic_ns;
-	char left[NUMBER_TEXT_MAX];
 
-	wait_print(left, alarm->ends_ns > now_ns ? alarm->ends_ns - now_ns : 0);
-	snprintf(buf, NUMBER_TEXT_MAX + 4, "in %s", left);
+	snprintf(buf, NUMBER_TEXT_MAX + 4, "in %s",
+		 wait_text(alarm->ends_ns > now_ns ? alarm->ends_ns - now_ns : 0));
 }
 
 int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
@@ -90,7 +85,7 @@ int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
 bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
 		     const struct clock_pair *at)
 {
-	char rate[NUMBER_TEXT_MAX + 16], age[NUMBER_TEXT_MAX], time[16];
+	char rate[NUMBER_TEXT_MAX + 16], time[16];
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < alarms->count; i++) {
@@ -103,9 +98,10 @@ bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
 		localtime_r(&seconds, &tm);
 		strftime(time, sizeof(time), "%T", &tm);
 		alarm_rate_print(rate, sizeof(rate), alarm);
-		age_print(age, alarm, at); /* it says of which day the time is */
+		/* The age says of which day the time is. */
 		used += (size_t)snprintf(buf + used, size - used, "%s%s since %s (%s), %s",
-					 used ? "; " : "alarms on: ", alarm->name, time, age, rate);
+					 used ? "; " : "alarms on: ", alarm->name, time,
+					 age_of(alarm, at), rate);
 		used = used < size ? used : size - 1;
 	}
 	return used;
@@ -159,7 +155,12 @@ bool alarms_same_places(const struct alarms_now *a, const struct alarms_now *b)
 	return same;
 }
 
-bool alarms_are_unknown(int error)
+int alarms_read_if_known(const struct instance *instance, struct alarms_now *out)
 {
-	return error == -EAGAIN || error == -ENOENT || error == -ESTALE;
+	int ret = alarms_read(instance, out);
+
+	if (!ret || ret == -EAGAIN || ret == -ENOENT || ret == -ESTALE)
+		return !ret;
+	fail("%s: reading the alarms failed: %s", instance->device, strerror(-ret));
+	return ret;
 }

@@ -56,6 +56,6 @@ void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *
 /* Have both the same alarms, by name, at the same places? */
 bool alarms_same_places(const struct alarms_now *a, const struct alarms_now *b);
 
-/* Did alarms_read() fail only because others keep writing policies, or because the instance goes,
- * which a watch reports? */
-bool alarms_are_unknown(int error);
+/* Reads the alarms. 1; 0: they are unknown because others keep writing policies, or because the
+ * instance goes, which a watch reports; or < 0; reports. */
+int alarms_read_if_known(const struct instance *instance, struct alarms_now *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The words of events. */
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +11,17 @@
 #include "watch/traffic/pattern.h"
 #include "watch/traffic/rule_book.h"
 
-#define WORD(name, text) text,
+#define WORD(name, text, group) text,
 const char *const event_words[EVENT_KIND_COUNT] = {EVENT_KINDS(WORD)};
+
+void event_text_set(struct event *event, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(event->text, sizeof(event->text), format, args);
+	va_end(args);
+}
 
 /* ---- when something has begun and ended */
 
@@ -72,7 +82,6 @@ void quota_lose(struct quota *quota, enum event_kind kind, uint64_t count)
 /* "1,234 events were suppressed: 1,200 ban-begin, 34 ban-end" */
 bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event *out)
 {
-	char number[NUMBER_TEXT_MAX];
 	uint64_t sum = 0;
 	size_t used;
 
@@ -85,16 +94,13 @@ bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event
 	memcpy(out->of, quota->lost, sizeof(out->of));
 	memset(quota->lost, 0, sizeof(quota->lost));
 	quota->told_ns = now_ns;
-	number_print(number, sum);
-	used = (size_t)snprintf(out->text, EVENT_TEXT_MAX, "%s event%s suppressed", number,
-				sum == 1 ? " was" : "s were");
-	for (int i = 0, n = 0; i < EVENT_KIND_COUNT; i++) {
-		if (!out->of[i])
-			continue;
-		number_print(number, out->of[i]);
-		used += (size_t)snprintf(out->text + used, EVENT_TEXT_MAX - used, "%s%s %s",
-					 n++ ? ", " : ": ", number, event_words[i]);
-	}
+	used = (size_t)snprintf(out->text, EVENT_TEXT_MAX, "%s event%s suppressed",
+				number_text(sum), sum == 1 ? " was" : "s were");
+	for (int i = 0, n = 0; i < EVENT_KIND_COUNT; i++)
+		if (out->of[i])
+			used += (size_t)snprintf(out->text + used, EVENT_TEXT_MAX - used, "%s%s %s",
+						 n++ ? ", " : ": ", number_text(out->of[i]),
+						 event_words[i]);
 	return true;
 }
 
@@ -109,11 +115,6 @@ static void value_add(struct traits *traits, enum event_feature feature, uint32_
 		      uint64_t weight)
 {
 	shares_add(&traits->values[feature], &value, sizeof(value), weight);
-}
-
-static uint32_t port_value(const struct rl_sample *packet, uint16_t port)
-{
-	return (uint32_t)packet->proto << 16 | port;
 }
 
 static void source_add(struct shares *shares, const struct sampled *sample)
@@ -138,6 +139,7 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 	const struct rl_sample *packet = &sample->packet;
 	struct pattern pattern = pattern_of(packet, raw_ip);
 	uint64_t weight = sample->stands_for;
+	uint32_t proto = (uint32_t)packet->proto << 16;
 	struct packet_fields fields;
 
 	traits->packets += weight;
@@ -146,8 +148,8 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 	source_add(&traits->sources, sample);
 	patterns_add(&traits->patterns, &pattern, weight);
 	if (packet->has_ports) {
-		value_add(traits, FEATURE_PORT, port_value(packet, packet->dport), weight);
-		value_add(traits, FEATURE_SPORT, port_value(packet, packet->sport), weight);
+		value_add(traits, FEATURE_PORT, proto | packet->dport, weight);
+		value_add(traits, FEATURE_SPORT, proto | packet->sport, weight);
 	}
 	packet_fields_read(packet, raw_ip, &fields);
 	/* A packet that stands for several segments has no length of its own. */

@@ -13,25 +13,25 @@
 #include "watch/traffic/pattern.h"
 #include "watch/traffic/shares.h"
 
-/* X(NAME, "word in JSON") */
-#define EVENT_KINDS(X)                  \
-	X(ATTACH, "attach")             \
-	X(DETACH, "detach")             \
-	X(APPLY, "apply")               \
-	X(TRIAL_UNDONE, "trial-undone") \
-	X(ALARM_ON, "alarm-on")         \
-	X(ALARM_OFF, "alarm-off")       \
-	X(BAN_BEGIN, "ban-begin")       \
-	X(BAN_END, "ban-end")           \
-	X(DROPS_BEGIN, "drops-begin")   \
-	X(DROPS_END, "drops-end")       \
-	X(SET_ADD, "set-add")           \
-	X(SET_DEL, "set-del")           \
-	X(SET_FULL, "set-full")         \
-	X(FLEET_JOINED, "fleet-joined") \
-	X(FLEET_LOST, "fleet-lost")     \
-	X(LOST, "lost")
-#define EVENT_KIND_ENUM(name, text) EVENT_##name,
+/* X(NAME, "word in JSON", "word of --only for several kinds") */
+#define EVENT_KINDS(X)                             \
+	X(ATTACH, "attach", "changes")             \
+	X(DETACH, "detach", "changes")             \
+	X(APPLY, "apply", "changes")               \
+	X(TRIAL_UNDONE, "trial-undone", "changes") \
+	X(ALARM_ON, "alarm-on", "alarms")          \
+	X(ALARM_OFF, "alarm-off", "alarms")        \
+	X(BAN_BEGIN, "ban-begin", "bans")          \
+	X(BAN_END, "ban-end", "bans")              \
+	X(DROPS_BEGIN, "drops-begin", "drops")     \
+	X(DROPS_END, "drops-end", "drops")         \
+	X(SET_ADD, "set-add", "sets")              \
+	X(SET_DEL, "set-del", "sets")              \
+	X(SET_FULL, "set-full", "sets")            \
+	X(FLEET_JOINED, "fleet-joined", "fleet")   \
+	X(FLEET_LOST, "fleet-lost", "fleet")       \
+	X(LOST, "lost", "lost")
+#define EVENT_KIND_ENUM(name, ...) EVENT_##name,
 enum event_kind { EVENT_KINDS(EVENT_KIND_ENUM) EVENT_KIND_COUNT };
 #undef EVENT_KIND_ENUM
 
@@ -96,6 +96,9 @@ struct event {
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
 	struct event_excerpt excerpt;
 };
+
+void event_text_set(struct event *event, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* ---- what sampled packets have in common, and their heaviest sources
  *

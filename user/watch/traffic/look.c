@@ -125,8 +125,7 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 
 	set_live_open(instance, &sets);
 	s.ask.members = &sets.members;
-	if (!ret)
-		ret = watch_until(watch, end_ns, candidate_add, &s);
+	ret = ret ?: watch_until(watch, end_ns, candidate_add, &s);
 	watch_close(watch);
 	set_live_close(&sets);
 	if (!ret) {
