@@ -33,9 +33,9 @@ no_arguments() {
 	[[ $EUID -eq 0 ]] || die 'needs root'
 }
 
-# publish NAME ARG…: what was measured into NAME.json, and from there into the documents.
+# publish NAME [ARG…]: what was measured into NAME.json, and from there into the documents.
 publish() {
-	mkdir -p "$OUT/docs" && python3 "tests/bench/$1.py" "${@:2}" "$OUT/docs/$1.json" || exit 1
+	mkdir -p "$OUT/docs" && python3 tests/bench/rows.py "$1" "$RAW" "${@:2}" "$OUT/docs/$1.json" || exit 1
 	[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
 }
 
@@ -103,16 +103,34 @@ policy() {
 
 program_of() { xdp_program B "b-$1"; }
 
+# link LOCAL PEERS/LEN: a cable for connections, where no limiter is, between an address of B and peers that are A.
+link() {
+	ip -n "$(ns A)" link add a-link type veth peer name b-link netns "$(ns B)" &&
+		ip -n "$(ns A)" link set a-link up && ip -n "$(ns B)" link set b-link up &&
+		ip -n "$(ns A)" addr add 10.78.0.1/30 dev a-link && ip -n "$(ns B)" addr add 10.78.0.2/30 dev b-link &&
+		ip -n "$(ns B)" addr add "$1/32" dev lo && ip -n "$(ns A)" route add "$1/32" via 10.78.0.2 &&
+		ip -n "$(ns A)" route add local "$2" dev lo && ip -n "$(ns B)" route add "$2" via 10.78.0.1
+}
+
+listening() { in_ns B ss -Hltn "sport = :9" | grep -q .; }
+
 # ---- floods
 
 rounds() { echo "${TURNS:-$ROUNDS}"; }
 
-# sources FAMILY N: the prefix of N sources; of IPv6 they are /64 networks.
-sources() {
-	local bits=0 n=$2
+# bits N: of N addresses, a power of two.
+bits() {
+	local bits=0 n=$1
 	while [[ $n -gt 1 ]]; do
 		n=$((n / 2)) bits=$((bits + 1))
 	done
+	echo "$bits"
+}
+
+# sources FAMILY N: the prefix of N sources; of IPv6 they are /64 networks.
+sources() {
+	local bits
+	bits=$(bits "$2")
 	if [[ $1 == 4 ]]; then
 		[[ $bits -eq 0 ]] && echo 10.0.0.1 || echo "10.0.0.0/$((32 - bits))"
 	else

@@ -24,12 +24,7 @@ declare -A ALGORITHM=(
 )
 declare -A RETURNING=([hot]=$ONE [window]='rule any limit sliding-window 10/second')
 
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,8s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'bench: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
+no_arguments "$@"
 ./scripts/deps.sh --missing ip jq nsenter python3 gnuplot ethtool ping >&2 || exit 1
 
 # ---- candidates

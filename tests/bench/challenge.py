@@ -4,15 +4,13 @@
 rounds, the lowest and the highest. WINDOW is how many seconds the clients had."""
 
 import json
-import subprocess
 import sys
-import time
 from pathlib import Path
-from statistics import median
 
 sys.dont_write_bytecode = True
-from document import document_write
-from report import busy_during, cpu_model, rounded
+from document import circumstances, document_write
+from report import busy_during, rounded
+from rounds import spread
 
 DIGITS = {"p50": 2, "p95": 2, "softirq": 2, "share": 3}
 
@@ -25,11 +23,10 @@ def figures_of(turn, window):
             "arrived": turn["flood"]["sent"] / seconds if seconds else None, "answers": turn["answers"] / seconds if seconds else None}
 
 
-def spread(name, values):
-    """None where no round has a figure: nobody was served."""
+def figure(name, values):
+    """None where no round has one: nobody was served."""
     known = [v for v in values if v is not None]
-    digits = DIGITS.get(name)
-    return {k: round(f(known), digits) for k, f in (("median", median), ("low", min), ("high", max))} if known else None
+    return spread(known, DIGITS.get(name)) if known else None
 
 
 def rows_of(turns, window):
@@ -38,7 +35,7 @@ def rows_of(turns, window):
         kinds.setdefault((turn["where"], turn["rate"], turn["defence"]), []).append(figures_of(turn, window))
     for (where, rate, defence), rounds in kinds.items():
         yield {"where": where, "rate": rate, "defence": defence,
-               **{name: spread(name, [r[name] for r in rounds]) for name in rounds[0]}}
+               **{name: figure(name, [r[name] for r in rounds]) for name in rounds[0]}}
 
 
 def text(figure):
@@ -52,13 +49,9 @@ def main():
     for row in rows:
         print(f"{row['where']:8} {row['rate']:7,} {row['defence']:11} "
               + "  ".join(f"{name} {text(row[name])}" for name in row if name not in ("where", "rate", "defence")))
-    version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    document = {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(),
-                "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(), "window_s": float(window),
-                "rounds": max(sum((t["where"], t["rate"], t["defence"]) == (r["where"], r["rate"], r["defence"]) for t in turns)
-                              for r in rows),
-                "busy": rounded(busy_during(folder)), "rows": rows}
-    document_write(out, document)
+    rounds = max(sum((t["where"], t["rate"], t["defence"]) == (r["where"], r["rate"], r["defence"]) for t in turns) for r in rows)
+    document_write(out, {**circumstances(), "window_s": float(window), "rounds": rounds, "busy": rounded(busy_during(folder)),
+                         "rows": rows})
 
 
 if __name__ == "__main__":

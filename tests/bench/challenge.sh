@@ -12,27 +12,16 @@ ROUNDS=${ROUNDS:-2}
 WINDOW=${WINDOW:-0.5}
 RATES=${RATES:-100000 250000 400000}
 DEFENCES=${DEFENCES:-none kernel-1 kernel-2 synproxy drop challenge-1 challenge-2}
-source "$(dirname "$0")/../lib.sh"
+source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
+no_arguments "$@"
 
-OUT=${OUT:-$TOP}
 ENDS=tests/net/handshakes.py
 SOURCES=10.78.0.0/16
 CLIENTS=8
 LIMIT='rule any tcp syn limit 2000/second burst 200 per rule'
 FILLS=8000 # SYNs, until the queue of 4,096 is full, or is not going to be
 
-die() {
-	echo "challenge: $*" >&2
-	exit 1
-}
-
-[[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
-	exit 0
-}
-[[ $# -eq 0 ]] || { echo 'challenge: no arguments, please' >&2 && exit 2; }
-[[ $EUID -eq 0 ]] || die 'needs root'
 [[ $(nproc) -ge 2 ]] || die 'needs two CPUs'
 
 # Where sessions share the CPUs evenly, nice counts within a session alone.
@@ -114,9 +103,9 @@ flood_begin() { # RATE CPU SEED
 	RECEIVED=$(received)
 	flood A --rate "$1" --count "$(jq -n "$1 * ($WINDOW + 0.4) + $FILLS | round")" --cpu "$2" --seed "$3" --proto tcp-syn \
 		--dport 80 --sport 0 --src "$SOURCES" >"$TMP/flood" 2>"$TMP/flood.err" &
-	FLOOD=$!
+	FLOODER=$!
 	until [[ $(($(received) - RECEIVED)) -ge $FILLS ]]; do
-		kill -0 "$FLOOD" 2>/dev/null || die "no flood: $(<"$TMP/flood.err")"
+		kill -0 "$FLOODER" 2>/dev/null || die "no flood: $(<"$TMP/flood.err")"
 		sleep 0.02
 	done
 }
@@ -141,7 +130,7 @@ one() {
 	served=$(in_ns A taskset -c 0 python3 "$ENDS" many 10.77.0.2 80 "$CLIENTS" "$WINDOW")
 	after=$(cpu "$at")
 	if [[ $3 -gt 0 ]]; then
-		wait "$FLOOD" || die "no flood: $(<"$TMP/flood.err")"
+		wait "$FLOODER" || die "no flood: $(<"$TMP/flood.err")"
 		flood=$(<"$TMP/flood") answered=$(($(answers) - answered))
 	fi
 	server_end

@@ -2,7 +2,21 @@
 """The documents of docs/*.json that benches write."""
 
 import json
+import platform
+import subprocess
+import time
 from pathlib import Path
+
+
+def cpu_model():
+    with open("/proc/cpuinfo") as f:
+        return next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.machine())
+
+
+def circumstances():
+    """What was measured, when, and on what."""
+    version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    return {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(), "kernel": platform.release()}
 
 
 def document_write(path, document):

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from rounds import write
+from rounds import spread, write
 
 ROUNDS, KEYS, ADDRESSES = 5, 100, 10000
 CALLS = {"shares": 1500, "window": 1000, "heartbeat": 400}
@@ -75,8 +75,7 @@ def main():
         finally:
             redis.server.kill()
             redis.server.wait()
-    rows = [{"what": what, "members": members, "us": {"median": round(sorted(us)[ROUNDS // 2], 2), "low": round(min(us), 2), "high": round(max(us), 2)}}
-            for (what, members), us in costs.items()]
+    rows = [{"what": what, "members": members, "us": spread(us, 2)} for (what, members), us in costs.items()]
     for row in rows:
         print(row)
     write(sys.argv[1], {"": {"": costs["shares", 0]}}, rows, redis=version, load=round(os.getloadavg()[0], 1))

@@ -52,4 +52,4 @@ FRAME=--icmp measure icmp 'rule any allow' 'rule any icmp allow' 'rule any icmp 
 PASS='limit 100m/second burst 100m'
 measure keys "rule any $PASS" "rule any $PASS per dest" "rule any $PASS per dest+dport" "rule any $PASS per source+dport" \
 	"rule any $PASS per flow"
-publish matches "$RAW" "$TMP/policies"
+publish matches "$TMP/policies"

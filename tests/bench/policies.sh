@@ -134,22 +134,12 @@ sections() { # [SOCKETS]
 
 # ---- with sockets
 
-# The connections go by a cable of their own, where no limiter is.
-link() {
-	ip -n "$(ns A)" link add a-link type veth peer name b-link netns "$(ns B)" &&
-		ip -n "$(ns A)" link set a-link up && ip -n "$(ns B)" link set b-link up &&
-		ip -n "$(ns A)" addr add 10.78.0.1/30 dev a-link && ip -n "$(ns B)" addr add 10.78.0.2/30 dev b-link &&
-		ip -n "$(ns B)" addr add "$LOCAL/32" dev lo && ip -n "$(ns A)" route add "$LOCAL/32" via 10.78.0.2 &&
-		ip -n "$(ns A)" route add local "$PEERS/12" dev lo && ip -n "$(ns B)" route add "$PEERS/12" via 10.78.0.1
-}
-
-listening() { in_ns B ss -Hltn "sport = :9" | grep -q .; }
 ready() { [[ $(grep -cx ready "$TMP/bg") -eq 3 ]]; }
 
 # Until the bench ends. Those of UDP are a resolver's.
 sockets() {
 	say "$SOCKETS connections from as many peers, and as many UDP sockets"
-	link || die 'cannot set the addresses'
+	link "$LOCAL" "$PEERS/12" || die 'cannot set the addresses'
 	bg in_ns B python3 tests/bench/sockets.py listen "$LOCAL" 9 "$SOCKETS"
 	eventually 10 listening || die 'nobody listens'
 	bg in_ns A python3 tests/bench/sockets.py connect "$LOCAL" 9 "$PEERS" 40000 "$SOCKETS"

@@ -33,17 +33,8 @@ UDP=(bare udp-deny udp-hit udp-miss)
 
 # The machine's address is on every cable, so that it answers and asks through each; its peers are addresses of A.
 home() {
-	ip -n "$(ns A)" addr add 10.77.0.1/24 dev lo && ip -n "$(ns A)" route add local 10.0.0.0/8 dev lo &&
-		ip -n "$(ns B)" addr add "$LOCAL/32" dev lo &&
+	ip -n "$(ns A)" addr add 10.77.0.1/24 dev lo && ip -n "$(ns A)" route add local 10.128.0.0/9 dev lo &&
 		in_ns B sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='50000 60999'
-}
-
-# The connections go by a cable of their own, where no limiter is.
-link() {
-	ip -n "$(ns A)" link add a-link type veth peer name b-link netns "$(ns B)" &&
-		ip -n "$(ns A)" link set a-link up && ip -n "$(ns B)" link set b-link up &&
-		ip -n "$(ns A)" addr add 10.78.0.1/30 dev a-link && ip -n "$(ns B)" addr add 10.78.0.2/30 dev b-link &&
-		ip -n "$(ns A)" route add "$LOCAL/32" via 10.78.0.2 && ip -n "$(ns B)" route add 10.0.0.0/9 via 10.78.0.1
 }
 
 setup() {
@@ -52,7 +43,7 @@ setup() {
 	ns_new A B || die 'cannot make network namespaces'
 	in_ns B nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c ct state new' ||
 		die 'no connection tracking'
-	if ! home || ! link; then
+	if ! home || ! link "$LOCAL" 10.0.0.0/9; then
 		die 'cannot set the addresses'
 	fi
 	helper bare "$RECEIVER" --bare
@@ -81,17 +72,9 @@ release() {
 	HOLDERS=()
 }
 
-prefix_of() { # ADDRESS N
-	local bits=0 n=$2
-	while [[ $n -gt 1 ]]; do
-		n=$((n / 2)) bits=$((bits + 1))
-	done
-	echo "$1/$((32 - bits))"
-}
-
 # one NAME PROTO SOCKETS ROUND FLOOD-ARG…: its flood, into PPS.
 one() {
-	flood_one "$1" --proto "${PROTO[$1]:-$2}" --src "$(prefix_of "${FROM[$1]:-$PEERS}" "${SOURCES:-$3}")" --cpu "$CPU" --seed "$4" \
+	flood_one "$1" --proto "${PROTO[$1]:-$2}" --src "${FROM[$1]:-$PEERS}/$((32 - $(bits "${SOURCES:-$3}")))" --cpu "$CPU" --seed "$4" \
 		--count "${FRAMES[$1]}" "${@:5}"
 }
 
@@ -110,7 +93,7 @@ turns() {
 	for ((round = 1; round <= ROUNDS; round++)); do
 		for name in "$@"; do
 			one "$name" "$proto" "$n" "$round"
-			record "$proto" "$n" "$name" "$round" "$PPS"
+			record "$proto/$n" "$n" "$name" "$round" "$PPS"
 		done
 	done
 	for name in "${@:2}"; do
@@ -131,7 +114,6 @@ tcp() {
 	turns tcp-ack "$n" "${TCP[@]}"
 	release
 }
-listening() { in_ns B ss -Hltn "sport = :9" | grep -q .; }
 
 # The machine asks each peer by the cable whose limiter is to know it: no more than its table holds.
 udp() {
@@ -156,4 +138,4 @@ for name in "${!POLICY[@]}"; do
 	[[ ${FROM[$name]} == "$PEERS" ]] || who=strangers
 	policies+=("$name=${POLICY[$name]}${OPTIONS[$name]:+; attach ${OPTIONS[$name]}}|${PROTO[$name]} of $who")
 done
-publish proof "$RAW" "${policies[@]}"
+publish proof "${policies[@]}"

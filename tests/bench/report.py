@@ -12,7 +12,7 @@ from statistics import median
 
 from accuracy import Timeline, allowed, models
 from busy import between
-from document import document_write
+from document import cpu_model, document_write
 
 MANY = 16777216
 PEERS = ("nft", "iptables", "iptables-8k")
@@ -322,11 +322,6 @@ def print_table(rows, missing):
         print(f"{name}: {why}")
     judged = [r for r in rows if "met" in r]
     print(f"{sum(r['met'] for r in judged)} of {len(judged)} goals met")
-
-
-def cpu_model():
-    with open("/proc/cpuinfo") as f:
-        return next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.machine())
 
 
 def document(rows, missing, run, busy):

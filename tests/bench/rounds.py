@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by rules.py, matches.py, set_lookups.py and others: the rounds that loops of mechanisms.sh recorded, and the document."""
+"""The rounds that benches record, and what they come to."""
 
-import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import median, quantiles
 
 sys.dont_write_bytecode = True
-from document import document_write
-from report import cpu_model
+from document import circumstances, document_write
 
 
 def read(path):
@@ -21,6 +18,10 @@ def read(path):
     return ns
 
 
+def spread(values, digits=None):
+    return {k: round(f(values), digits) for k, f in (("median", median), ("low", min), ("high", max))}
+
+
 def above(values, others):
     """How much more they took than the others in the same round: the median, and what the middle half of the rounds lies between."""
     values = [v - other for v, other in zip(values, others)]
@@ -29,8 +30,5 @@ def above(values, others):
 
 
 def write(path, ns, rows, **more):
-    version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    document = {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(),
-                "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
-                "rounds": max(len(values) for section in ns.values() for values in section.values()), **more, "rows": rows}
-    document_write(path, document)
+    rounds = max(len(values) for section in ns.values() for values in section.values())
+    document_write(path, {**circumstances(), "rounds": rounds, **more, "rows": rows})

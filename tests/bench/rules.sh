@@ -26,4 +26,4 @@ for n in 1 8 64 256 1024; do
 	limiter "rules-$n" "$(rules "$n")"
 done
 loops rules rules-1 rules-8 rules-64 rules-256 rules-1024
-publish rules "$RAW"
+publish rules

@@ -80,4 +80,4 @@ if [[ $FLOODS -gt 0 ]]; then
 	flooded 4
 	flooded 6
 fi
-publish set_lookups "$RAW" "$TMP/told"
+publish set_lookups "$TMP/told"

@@ -84,4 +84,4 @@ done
 { rl B set flush one -q && memory 4; } || die 'no memory of IPv4'
 { rl B set swap many "$TMP/ipv6" -q && rl B set swap many "$TMP/ipv6" -q && memory 6; } || die 'no memory of IPv6'
 
-publish sets "$RAW"
+publish sets

@@ -41,7 +41,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		read -r ns count < <(spent "$i")
 		flood_one "$i" --src "$(sources 4 "$SOURCES")" --cpu "$CPU" --seed "$round" --count "${FRAMES[$i]}"
 		read -r ns_now count_now < <(spent "$i")
-		record "${POLICIES[i]}" $(((ns_now - ns) / (count_now - count)))
+		record shares - "${POLICIES[i]}" "$round" $(((ns_now - ns) / (count_now - count)))
 	done
 done
 load=$(cut -d' ' -f1 /proc/loadavg)
@@ -49,4 +49,4 @@ memory=$(memory 2 shares) || die 'the map shares is not there'
 say 'simulations'
 build/share >"$TMP/packets" || [[ $? -eq 1 ]] || die 'share fails' # 1: some goals are missed
 build/share -b -r 12500000 >"$TMP/bytes" || [[ $? -eq 1 ]] || die 'share fails'
-publish shares "$RAW" "$load" "$memory" "$TMP/packets" "$TMP/bytes"
+publish shares "$load" "$memory" "$TMP/packets" "$TMP/bytes"
