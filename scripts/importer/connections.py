@@ -5,7 +5,7 @@ costs it nothing."""
 import dataclasses
 
 from . import fields
-from .model import RANGES, Left, Limit
+from .model import Left, Limit
 
 TCP = 6
 PASSING = "is for forwarded packets: a policy counts this machine's own sockets, and connections that pass through have none"

@@ -3,7 +3,6 @@
 N matches the Nth and later packets of a source, of any kind, since its second began, or those of a flow: source,
 source port and protocol. A packet that a filter drops blocks its source entirely for block_time, before any filter is
 checked. Only TCP, UDP and ICMP are filtered; everything else passes, including ICMPv6. Lengths are those of frames."""
-import ipaddress
 import re
 
 from . import fields, ranges

@@ -3,20 +3,19 @@
 """Sockets of two namespaces, as a limiter between them sees them: askers.py A B SCENARIO. B is the machine.
 
 Scenarios: bound, connected, served, and closed, which leaves the count of packets to the caller."""
-import ctypes
-import os
 import socket
 import sys
+
+from setns import setns
 
 PEERS = {socket.AF_INET: ("10.77.0.1", "10.77.0.2"), socket.AF_INET6: ("fd77::1", "fd77::2")}
 PATIENCE_S = 2
 SILENCE_S = 0.1
-CLONE_NEWNET = 0x40000000
 
 
 class Machines:
     def __init__(self, names, family):
-        self.namespaces = dict(zip("AB", (os.open(f"/run/netns/{name}", os.O_RDONLY) for name in names)))
+        self.namespaces = dict(zip("AB", (f"/run/netns/{name}" for name in names)))
         self.family = family
 
     def address(self, of):
@@ -24,8 +23,7 @@ class Machines:
 
     def socket(self, of, port):
         """It is bound in that namespace."""
-        if ctypes.CDLL(None, use_errno=True).setns(self.namespaces[of], CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "setns")
+        setns(self.namespaces[of])
         s = socket.socket(self.family, socket.SOCK_DGRAM)
         s.bind((self.address(of), port))
         return s

@@ -9,7 +9,7 @@ import socket
 import struct
 import subprocess
 
-from checks import eventually, need
+from checks import command, eventually, need
 from namespaces import FAMILY, PREFIX, RLCTL, enter
 
 SERVER = {4: "10.77.0.2", 6: "fd77::2"}
@@ -24,9 +24,7 @@ def run(*words, given=None):
 
 
 def rlctl(*words, given=None):
-    done = run(RLCTL, "-n", f"{PREFIX}-B", *words, given=given)
-    need(done.returncode == 0, f"{' '.join(words)}: {done.stderr}")
-    return done.stdout
+    return command(RLCTL, "-n", f"{PREFIX}-B", *words, given=given)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ the limits that were carried are taken; and, where the import says that nothing 
 alone. The firewalls come first: while they are measured nothing is attached, and then one attach lasts for many
 policies. Prints TAP."""
 import collections
-import ctypes
 import itertools
 import json
 import os
@@ -22,9 +21,10 @@ import subprocess
 import sys
 
 from firewall_cases import CASES, random_case
+from packets import ipv4, with_checksum
+from setns import link_in
 
 IMPORT, RLCTL, SENDER, SENDER_DEV, DEV, SEED, CASES_RANDOM = sys.argv[1:]
-CLONE_NEWNET = 0x40000000
 RUNS = itertools.count(1)
 SOURCES = ("10.1.2.3", "10.1.2.4", "10.1.9.9", "10.9.9.9")
 Kind = collections.namedtuple("Kind", "proto dport flags data ttl tos icmp", defaults=(0, 0, bytes(8), 64, 0, (8, 0)))
@@ -51,35 +51,13 @@ def run(*words, text=None, status=0):
     return done
 
 
-def socket_in(netns, device):
-    """A packet socket of another network namespace."""
-    libc, home = ctypes.CDLL(None, use_errno=True), os.open("/proc/self/ns/net", os.O_RDONLY)
-    there = os.open(f"/run/netns/{netns}", os.O_RDONLY)
-    if libc.setns(there, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
-    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    link.bind((device, 0))
-    if libc.setns(home, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
-    return link
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total & 0xffff) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xffff
-
-
 def frame(mac, number, source, kind, port):
-    echo = struct.pack("!BBHHH", *kind.icmp, 0, 7, number)
     body = {17: struct.pack("!HHHH", 4000, kind.dport, 8 + len(kind.data), 0) + kind.data,
             6: struct.pack("!HHIIBBHHH", port, kind.dport, number, 0, 0x50, kind.flags, 1000, 0, 0) + kind.data,
-            1: echo[:2] + struct.pack("!H", checksum(echo)) + echo[4:],
+            1: with_checksum(struct.pack("!BBHHH", *kind.icmp, 0, 7, number), 2),
             47: struct.pack("!HH", 0, 0x0800) + bytes(8)}[kind.proto]
-    head = struct.pack("!BBHHHBBH4s4s", 0x45, kind.tos, 20 + len(body), number, 0, kind.ttl, kind.proto, 0,
-                       socket.inet_aton(source), socket.inet_aton("10.77.0.2"))
-    head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
-    return mac + bytes(6) + b"\x08\x00" + head + body
+    packet = ipv4(source, "10.77.0.2", kind.proto, body, tos=kind.tos, number=number, ttl=kind.ttl)
+    return mac + bytes(6) + b"\x08\x00" + packet
 
 
 def train(dice, kinds):
@@ -91,7 +69,7 @@ def train(dice, kinds):
 
 class Bed:
     def __init__(self):
-        self.link = socket_in(SENDER, SENDER_DEV)
+        self.link = link_in(SENDER, SENDER_DEV)
         address = run("ip", "-j", "link", "show", DEV).stdout
         self.mac = bytes.fromhex(re.search(r'"address":"([0-9a-f:]+)"', address)[1].replace(":", ""))
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # or a frame overtakes others on another CPU

@@ -10,29 +10,18 @@ import socket
 import struct
 import sys
 
+from packets import ipv4, ipv6, udp
+
 KIND, ADDRESS, PORT = sys.argv[1], sys.argv[-2], int(sys.argv[-1])
 IPV6 = ":" in ADDRESS
 DATA = bytes.fromhex("deadbeef") + b"more"
 DSTOPTS = 59  # IPV6_DSTOPTS; Python has it only where the C library says so
 
 
-def udp(source):
-    def fold(n):
-        while n >> 16:
-            n = (n >> 16) + (n & 0xFFFF)
-        return n
-    family = socket.AF_INET6 if IPV6 else socket.AF_INET
-    words = socket.inet_pton(family, source) + socket.inet_pton(family, ADDRESS) + struct.pack(">HH", 17, 8 + len(DATA))
-    header = struct.pack(">HHH", 4000, PORT, 8 + len(DATA))
-    total = sum(struct.unpack(f">{len(words + header + DATA) // 2}H", words + header + DATA))
-    return header + struct.pack(">H", fold(total) ^ 0xFFFF) + DATA
-
-
 def fragment(source, number, offset, data, more):
     if IPV6:
-        head = struct.pack(">IHBB", 6 << 28, 8 + len(data), 44, 64) + socket.inet_pton(socket.AF_INET6, source) + socket.inet_pton(socket.AF_INET6, ADDRESS)
-        return head + struct.pack(">BBHI", 17, 0, offset | more, number) + data
-    return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 0, number, offset // 8 | more << 13, 64, 17, 0, socket.inet_aton(source), socket.inet_aton(ADDRESS)) + data
+        return ipv6(source, ADDRESS, 44, struct.pack(">BBHI", 17, 0, offset | more, number) + data)
+    return ipv4(source, ADDRESS, 17, data, number=number, fragment=offset // 8 | more << 13)
 
 
 if KIND == "listen":
@@ -47,7 +36,7 @@ with socket.socket(socket.AF_INET6 if IPV6 else socket.AF_INET, socket.SOCK_DGRA
     out.connect((ADDRESS, PORT))
     if KIND == "fragments":
         source, number = out.getsockname()[0], random.randrange(1, 65536)
-        whole = udp(source)
+        whole = udp(source, ADDRESS, 4000, PORT, DATA)
         with socket.socket(out.family, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
             for packet in (fragment(source, number, 0, whole[:8], 1), fragment(source, number, 8, whole[8:], 0)):
                 raw.sendto(packet, (ADDRESS, 0))

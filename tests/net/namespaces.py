@@ -2,22 +2,17 @@
 """The namespaces of a test and sockets that listen there. The test's first arguments are NAMESPACES RLCTL FLOOD; its server
 is in NAMESPACES-B."""
 
-import ctypes
-import os
 import socket
 import sys
 
-from checks import need
+from setns import setns
 
-CLONE_NEWNET = 0x40000000
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 PREFIX, RLCTL, FLOOD = sys.argv[1:4]
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(name):
-    with open(f"/run/netns/{PREFIX}-{name}", "rb") as namespace:
-        need(LIBC.setns(namespace.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno()))
+    setns(f"/run/netns/{PREFIX}-{name}")
 
 
 def listen(port, family=4, both=False):

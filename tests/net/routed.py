@@ -6,19 +6,19 @@
 Part one sends single packets from hosts that no kernel speaks for, through instances at every hook of both
 devices of the router: each of them has to say the same. Part two lets real sockets speak beside forged
 packets, and compares with nft's `ct state`. Prints TAP."""
-import ctypes
-import ipaddress
 import json
-import os
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
 
+import packets
+from checks import command, need, passes
+from packets import ipv4, ipv6, with_checksum
+from setns import inside, link_in
+
 RLCTL, CLIENT, ROUTER, SERVER = sys.argv[1:]
-CLONE_NEWNET = 0x40000000
 PATIENCE_S = 5
 SYN, ACK, RST, FIN, PUSH = 2, 16, 4, 1, 8
 MACS = {"in": bytes.fromhex("020000000101"), "out": bytes.fromhex("020000000202")}  # the router's
@@ -35,88 +35,38 @@ rule any icmp not established limit 1m/second burst 1m
 """
 
 
-class Wrong(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Wrong(text)
-
-
-def run(*words, text=None):
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
-    need(done.returncode == 0, f"{' '.join(words)}: {done.stderr.strip()}")
-    return done.stdout
-
-
 def rlctl(*words, text=None):
-    return run(RLCTL, "-n", ROUTER, *words, text=text)
+    return command(RLCTL, "-n", ROUTER, *words, given=text)
 
 
 def nft(*words, text=None):
-    return run("nsenter", f"--net=/run/netns/{ROUTER}", "nft", *words, text=text)
+    return command("nsenter", f"--net=/run/netns/{ROUTER}", "nft", *words, given=text)
 
 
 def within(namespace, make):
     """The result of make() in that namespace: a socket stays there."""
-    libc, home = ctypes.CDLL(None, use_errno=True), os.open("/proc/self/ns/net", os.O_RDONLY)
-    there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
-    need(not libc.setns(there, CLONE_NEWNET), "setns")
-    try:
+    with inside(namespace):
         return make()
-    finally:
-        libc.setns(home, CLONE_NEWNET)
-        os.close(home)
-        os.close(there)
-
-
-def link_in(namespace):
-    link = within(namespace, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
-    within(namespace, lambda: link.bind(("veth", 0)))
-    return link
 
 
 # ---- frames
 
-def checksum(data):
-    data += bytes(len(data) % 2)
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total & 0xffff) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xffff
-
-
-def with_checksum(segment, at, pseudo):
-    return segment[:at] + struct.pack("!H", checksum(pseudo + segment)) + segment[at + 2:]
-
-
 def frame(side, source, dest, proto, segment, fragment=0):
-    source, dest = (ipaddress.ip_address(a) for a in (source, dest))
-    if source.version == 4:
-        head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(segment), 1, fragment, 64, proto, 0) + source.packed + dest.packed
-        head, ether = head[:10] + struct.pack("!H", checksum(head)) + head[12:], b"\x08\x00"
-    else:
-        head, ether = struct.pack("!IHBB", 6 << 28, len(segment), proto, 64) + source.packed + dest.packed, b"\x86\xdd"
-    return MACS[side] + bytes(6) + ether + head + segment
-
-
-def pseudo_header(source, dest, proto, size):
-    return ipaddress.ip_address(source).packed + ipaddress.ip_address(dest).packed + struct.pack("!HH", proto, size)
+    ether = b"\x86\xdd" if ":" in source else b"\x08\x00"
+    head = ipv4(source, dest, proto, segment, number=1, fragment=fragment) if ether[0] == 8 else ipv6(source, dest, proto, segment)
+    return MACS[side] + bytes(6) + ether + head
 
 
 def tcp(side, source, sport, dest, dport, flags, seq=0, ack=0, data=b""):
-    segment = struct.pack("!HHIIBBHHH", sport, dport, seq, ack, 0x50, flags, 8192, 0, 0) + data
-    pseudo = pseudo_header(source, dest, 6, len(segment))
-    return frame(side, source, dest, 6, with_checksum(segment, 16, pseudo))
+    return frame(side, source, dest, 6, packets.tcp(source, dest, sport, dport, flags, seq, ack, data))
 
 
 def udp(side, source, sport, dest, dport):
-    segment = struct.pack("!HHHH", sport, dport, 16, 0) + b"question"
-    return frame(side, source, dest, 17, with_checksum(segment, 6, pseudo_header(source, dest, 17, len(segment))))
+    return frame(side, source, dest, 17, packets.udp(source, dest, sport, dport, b"question"))
 
 
 def echo(side, source, dest, kind, number):
-    return frame(side, source, dest, 1, with_checksum(struct.pack("!BBHHH", kind, 0, 0, number, 1), 2, b""))
+    return frame(side, source, dest, 1, with_checksum(struct.pack("!BBHHH", kind, 0, 0, number, 1), 2))
 
 
 def instances():
@@ -140,7 +90,7 @@ class Devices:
     """Instances at the hooks of both devices."""
 
     def __init__(self):
-        self.links = {"in": link_in(CLIENT), "out": link_in(SERVER)}
+        self.links = {"in": link_in(CLIENT, "veth"), "out": link_in(SERVER, "veth")}
         for device, hook in PLACES:
             rlctl("attach", device, "--hook", hook, "--state", "conntrack", "--policy", "-", text=ONE_BY_ONE)
 
@@ -199,7 +149,7 @@ def in_the_middle(devices, hosts):
     for turn in range(2):
         forged = tcp("out", hosts["stranger"], 40003, hosts["inside"], 443, ACK, 900, 900)
         devices.send(f"ACK {turn}", "out", forged, False)
-    entries = run("nsenter", f"--net=/run/netns/{ROUTER}", "cat", "/proc/net/nf_conntrack")
+    entries = command("nsenter", f"--net=/run/netns/{ROUTER}", "cat", "/proc/net/nf_conntrack")
     need("sport=40003" in entries, f"no entry was made:\n{entries}")
 
 
@@ -360,7 +310,7 @@ def flood(link, version, count):
 def beside_a_flood(version):
     """The limit is empty before the client says its first word: only what is established comes through."""
     masquerade(True)
-    link = link_in(SERVER)
+    link = link_in(SERVER, "veth")
     rlctl("apply", "-i", "out", "--hook", "xdp", "-", text=SPARING)
     before = instances()["out", "xdp"]["reasons"]
     flood(link, version, FLOOD // 2)
@@ -388,20 +338,9 @@ def real(_devices):
 
 
 def main():
-    failed = 0
     devices = Devices()
-    for part in (one_by_one, real):
-        for name, test in part(devices):
-            wrong = None
-            try:
-                test()
-            except (Wrong, OSError) as error:
-                wrong = error
-            failed += wrong is not None
-            print(f"{'not ok' if wrong else 'ok'} {name}", flush=True)
-            if wrong:
-                print("\n".join("# " + line for line in str(wrong).split("\n")), flush=True)
-    return 1 if failed else 0
+    results = [passes(*test) for part in (one_by_one, real) for test in part(devices)]
+    return 0 if all(results) else 1
 
 
 sys.exit(main())

@@ -5,23 +5,12 @@ device DEV, as from the other end of a tunnel.
 tunnel.py --link TYPE DEV: DEV, which is down, says that it is a link of that type (linux/if_arp.h)."""
 import fcntl
 import os
-import socket
 import struct
 import sys
 
+from packets import ipv4, udp
+
 TUNSETIFF, TUNSETLINK, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x400454CD, 1, 0x1000
-
-
-def checksum(header):
-    total = sum(struct.unpack("!10H", header))
-    return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-
-
-def packet():
-    def header(check):
-        return struct.pack("!BBHHHBBH4s4s", 0x45, 0, 128, 0, 0, 64, 17, check,
-                           socket.inet_aton("10.99.0.2"), socket.inet_aton("10.99.0.1"))
-    return header(checksum(header(0))) + struct.pack("!HHHH", 1000, 7, 108, 0) + bytes(100)
 
 
 def tun_open(device):
@@ -35,8 +24,10 @@ def main():
         fcntl.ioctl(tun_open(sys.argv[3]), TUNSETLINK, int(sys.argv[2]))
         return
     tun = tun_open(sys.argv[1])
+    ends = "10.99.0.2", "10.99.0.1"
+    packet = ipv4(*ends, 17, udp(*ends, 1000, 7, bytes(100)))
     for _ in range(int(sys.argv[2])):
-        os.write(tun, packet())
+        os.write(tun, packet)
 
 
 main()

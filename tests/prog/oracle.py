@@ -21,7 +21,7 @@ import time
 from dataclasses import replace
 
 import oracle_random
-from oracle_packet import Malformed, is_discovery, read, within
+from oracle_packet import Malformed, is_discovery, read
 from oracle_rule import ANY, address_key, key_of, rule_read
 
 START, STEP = 1_700_053_200 * 10**9, 1000  # ns: the first packet, about one o'clock, and between two

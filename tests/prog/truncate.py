@@ -4,7 +4,6 @@
 queries one by one (BPF_PROG_TEST_RUN). Each answer is compared byte by byte with the one that dnspython makes of the
 same query; then queries are mutated at random. Prints TAP."""
 import ctypes
-import ipaddress
 import os
 import random
 import struct
@@ -17,12 +16,14 @@ import dns.message
 import dns.name
 import dns.opcode
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "net"))
+from packets import UDP, checksum, ipv4, ipv6, udp  # noqa: E402
+
 SYSCALL = {"x86_64": 321, "aarch64": 280}[os.uname().machine]  # bpf(2)
 TEST_RUN, GET_FD_BY_ID = 10, 13
 DROP, TX = 1, 3
 CLIENT, SERVER = ("192.0.2.7", "2001:db8::7"), ("198.51.100.53", "2001:db8:1::53")
 MACS = bytes.fromhex("020000000053 020000000007")  # the device, a client
-UDP = 17
 UDP_SIZE = 1232  # that the answer's OPT record says
 SEED, MUTATIONS = 1035, 6000
 LONGEST = ".".join(("a" * 63, "b" * 63, "c" * 63, "d" * 61))  # 255 bytes
@@ -64,31 +65,6 @@ class Program:
 # ---- frames
 
 
-def checksum(data):
-    total = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2)))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
-
-
-def datagram(source, dest, sport, dport, payload):
-    source, dest = (ipaddress.ip_address(address).packed for address in (source, dest))
-    head = struct.pack(">HHHH", sport, dport, 8 + len(payload), 0)
-    value = checksum(source + dest + struct.pack(">II", 8 + len(payload), UDP) + head + payload) or 0xFFFF
-    return head[:6] + value.to_bytes(2, "big") + payload
-
-
-def ipv4(source, dest, body, tos=0, number=0, fragment=0x4000, ttl=64, options=b""):
-    head = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, tos, 20 + len(options) + len(body), number, fragment, ttl, UDP, 0,
-                       ipaddress.ip_address(source).packed, ipaddress.ip_address(dest).packed) + options
-    return head[:10] + checksum(head).to_bytes(2, "big") + head[12:] + body
-
-
-def ipv6(source, dest, body, head=0x60000000, hops=64, proto=UDP):
-    return struct.pack(">IHBB16s16s", head, len(body), proto, hops, ipaddress.ip_address(source).packed,
-                       ipaddress.ip_address(dest).packed) + body
-
-
 class Shape:
     """How a query travels: family 0 or 1 (IPv4, IPv6), tags, what its headers say."""
 
@@ -103,16 +79,16 @@ class Shape:
         middle = struct.pack(">H", kinds[0]) + b"".join(struct.pack(">HH", tci, kind) for (_, tci), kind in zip(self.tags, kinds[1:]))
         return macs + middle + packet
 
-    def packed(self, source, dest, body, **head):
-        return (ipv4, ipv6)[self.family](source, dest, body, **head)
+    def packed(self, source, dest, body, proto=UDP, **head):
+        return ipv6(source, dest, proto, body, **head) if self.family else ipv4(source, dest, proto, body, **{"fragment": 0x4000, **head})
 
     def query(self, payload):
-        body = datagram(self.source, self.dest, self.sport, self.dport, payload)
+        body = udp(self.source, self.dest, self.sport, self.dport, payload)
         frame = self.ethernet(self.macs, self.packed(self.source, self.dest, self.before + body, **self.head) + self.trailer)
         return frame.ljust(self.least, b"\xee")
 
     def answer(self, payload, least):
-        body = datagram(self.dest, self.source, self.dport, self.sport, payload)
+        body = udp(self.dest, self.source, self.dport, self.sport, payload)
         return self.ethernet(self.macs[6:12] + self.macs[:6], self.packed(self.dest, self.source, body)).ljust(least, b"\0")
 
 
