@@ -3,71 +3,19 @@
 admitted packets are compared with. Written from the definitions alone; knows nothing of rlctl. That of a
 warm-up is its source, Guava, whose callers wait: what they get, which is the rate or all that is offered."""
 
+import os
 import sys
-from bisect import bisect_right
-from collections import deque
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from heapq import merge
 from itertools import accumulate, count as counter, takewhile
-from math import ceil, inf
+from math import inf
 
-EPSILON = 1e-9
-WINDOW_S = 0.16  # floods of 1.2 s end in the middle of one
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "prog"))
+import models  # noqa: E402
 
-
-class Bucket:
-    """token-bucket and leaky-bucket: the same when packets are admitted at once or not at all."""
-
-    def __init__(self, rate, size):
-        self.interval, self.slack, self.full_at = 1 / rate, (size - 1) / rate, 0.0
-
-    def earliest(self):
-        return self.full_at - self.slack
-
-    def admit(self, t):
-        self.full_at = max(self.full_at, t) + self.interval
-
-
-class FixedWindow:
-    def __init__(self, amount, period):
-        self.amount, self.period, self.start, self.used = amount, period, None, 0
-
-    def earliest(self):
-        return 0.0 if self.start is None or self.used < self.amount else self.start + self.period
-
-    def admit(self, t):
-        if self.start is None or t >= self.start + self.period - EPSILON:
-            self.start, self.used = t, 0
-        self.used += 1
-
-
-class SlidingWindow:
-    def __init__(self, amount, period, slots):
-        self.amount, self.slots, self.width = amount, slots, period / slots
-        self.used, self.sum = deque(), 0  # [slot, admitted]
-
-    def earliest(self):
-        return 0.0 if self.sum < self.amount else (self.used[0][0] + self.slots) * self.width
-
-    def admit(self, t):
-        slot = int(t / self.width + EPSILON)
-        while self.used and self.used[0][0] <= slot - self.slots:
-            self.sum -= self.used.popleft()[1]
-        if not self.used or self.used[-1][0] != slot:
-            self.used.append([slot, 0])
-        self.used[-1][1] += 1
-        self.sum += 1
-
-
-class SlidingLog:
-    def __init__(self, amount, period):
-        self.times, self.period = deque(maxlen=amount), period
-
-    def earliest(self):
-        return self.times[0] + self.period if len(self.times) == self.times.maxlen else 0.0
-
-    def admit(self, t):
-        self.times.append(t)
+WINDOW_NS = 160_000_000  # floods of 1.2 s end in the middle of one
+SECOND = 10**9
 
 
 class Guava:
@@ -98,54 +46,49 @@ class Guava:
         return moment
 
 
-def models(rate):
+def algorithms(rate):
     """{algorithm: (the words of its policy, its model)} for a limit of RATE per second."""
-    burst, window = max(1, rate // 100), max(1, int(rate * WINDOW_S))
-    per = f"{window}/{int(1000 * WINDOW_S)}ms"
+    burst, window = max(1, rate // 100), max(1, rate * WINDOW_NS // SECOND)
+    per = f"{window}/{WINDOW_NS // 10**6}ms"
     return {
-        "token-bucket": (f"token-bucket {rate}/second burst {burst}", lambda: Bucket(rate, burst)),
-        "leaky-bucket": (f"leaky-bucket {rate}/second queue {burst}", lambda: Bucket(rate, burst)),
-        "fixed-window": (f"fixed-window {per}", lambda: FixedWindow(window, WINDOW_S)),
-        "sliding-window": (f"sliding-window {per} slots 10", lambda: SlidingWindow(window, WINDOW_S, 10)),
-        "sliding-log": (f"sliding-log {per}", lambda: SlidingLog(window, WINDOW_S)),
+        "token-bucket": (f"token-bucket {rate}/second burst {burst}", lambda: models.Bucket(rate, SECOND, burst)),
+        "leaky-bucket": (f"leaky-bucket {rate}/second queue {burst}", lambda: models.Bucket(rate, SECOND, burst)),
+        "fixed-window": (f"fixed-window {per}", lambda: models.FixedWindow(window, WINDOW_NS)),
+        "sliding-window": (f"sliding-window {per} slots 10", lambda: models.SlidingWindow(window, WINDOW_NS)),
+        "sliding-log": (f"sliding-log {per}", lambda: models.SlidingLog(window, WINDOW_NS)),
         "warm-up": (f"warm-up {rate}/second ramp 500ms", lambda: Guava(rate, 0.5)),
-        "burst 1": (f"token-bucket {rate}/second burst 1", lambda: Bucket(rate, 1)),
+        "burst 1": (f"token-bucket {rate}/second burst 1", lambda: models.Bucket(rate, SECOND, 1)),
     }
 
 
 @lru_cache(maxsize=None)
 def frames_of(path):
-    """Reads a file of `flood --timeline`: when its lines begin, in seconds, and how many frames came before each."""
+    """Reads a file of `flood --timeline`: when its lines begin, and how many frames came before each."""
     with open(path) as f:
         grains = [tuple(map(int, line.split())) for line in f]
-    return grains, [begin * 1e-9 for begin, _, _ in grains], list(accumulate((n for _, _, n in grains), initial=0))
+    return grains, [begin for begin, _, _ in grains], list(accumulate((n for _, _, n in grains), initial=0))
 
 
 class Timeline:
     """When one CPU sent the packets of a source that is the NUMBER-th of SOURCES, sent in turns: by the file
-    of `flood --timeline`, whose frames are taken for evenly spaced within each of its lines."""
+    of `flood --timeline`, whose frames are taken for evenly spaced within each of its lines. Times are nanoseconds."""
 
     def __init__(self, path, sources, number):
         self.grains, self.begins, self.before = frames_of(path)
         self.sources, self.number = sources, number
 
     def time(self, k):
-        """Time of its k-th packet, in seconds; infinite if there are not so many."""
+        """Time of its k-th packet; infinite if there are not so many."""
         frame = k * self.sources + self.number
         if frame >= self.before[-1]:
             return inf
         i = bisect_right(self.before, frame) - 1
         begin, end, frames = self.grains[i]
-        return (begin + (frame - self.before[i]) * (end - begin) / frames) * 1e-9
+        return begin + (frame - self.before[i]) * (end - begin) // frames
 
     def first_from(self, t):
         """The number of its first packet at `t` or later."""
-        i = bisect_right(self.begins, t) - 1
-        if i < 0:
-            return 0
-        begin, end, frames = self.grains[i]
-        frame = self.before[i] + min(1.0, (t * 1e9 - begin) / (end - begin)) * frames
-        return max(0, ceil((frame - self.number) / self.sources - EPSILON))
+        return bisect_left(range(self.before[-1] // self.sources + 1), t, key=self.time)
 
 
 def served(guava, timelines):
@@ -153,7 +96,7 @@ def served(guava, timelines):
     end = max(line.grains[-1][1] for line in timelines) * 1e-9
     done, count = 0.0, 0
     for t in merge(*(takewhile(lambda t: t < inf, map(line.time, counter())) for line in timelines)):
-        done = guava.acquire(max(done, t))
+        done = guava.acquire(max(done, t * 1e-9))
         if done > end:
             break
         count += 1
@@ -162,16 +105,16 @@ def served(guava, timelines):
 
 def allowed(name, rate, timelines):
     """How many of the packets of a source the algorithm NAME admits, at a limit of RATE per second."""
-    model, admitted = models(rate)[name][1](), 0
+    model, admitted = algorithms(rate)[name][1](), 0
     if isinstance(model, Guava):
         return served(model, timelines)
     due = [[line.time(0), 0, line] for line in timelines]  # its next packet
     while (first := min(due, key=lambda d: d[0]))[0] < inf:
         t, k, line = first
-        model.admit(t)
+        model.take(t, 1)
         admitted += 1
         first[:2] = line.time(k + 1), k + 1
-        earliest = model.earliest() - EPSILON
+        earliest = t if model.admits(t, 1) else model.edge(t)
         for d in due:
             if d[0] < earliest:
                 k = d[2].first_from(earliest)
@@ -181,5 +124,5 @@ def allowed(name, rate, timelines):
 
 if __name__ == "__main__":
     print("rule any deny")
-    for i, (words, _) in enumerate(models(int(sys.argv[1])).values()):
+    for i, (words, _) in enumerate(algorithms(int(sys.argv[1])).values()):
         print(f"rule 10.88.0.{i} limit {words}")

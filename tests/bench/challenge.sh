@@ -83,13 +83,11 @@ defend() { # DEFENCE
 	in_ns B sysctl -qw "net.ipv4.tcp_syncookies=$cookies" && rl B -q apply --yes - <<<"$policy" 2>/dev/null
 }
 
-listens() { in_ns B ss -Hltn 'sport = :80' | grep -q :80; }
-
 # A server for each turn: with its socket goes what the flood of the last one left in the queue.
 server_begin() {
 	nsenter --net="/run/netns/$(ns B)" taskset -c 0 python3 "$ENDS" serve 80 4096 2>"$TMP/server.err" &
 	SERVER=$!
-	until listens; do
+	until listens B 80; do
 		kill -0 "$SERVER" || die "no server: $(<"$TMP/server.err")"
 		sleep 0.02
 	done

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from statistics import median
 
-from accuracy import Timeline, allowed, models
+from accuracy import Timeline, algorithms, allowed
 from busy import between
 from document import cpu_model, document_write
 
@@ -231,7 +231,7 @@ def mechanisms(report, raw):
 
 def accuracy(report, raw, folder):
     """Beside what the definitions admit of the same arrivals, whose gaps are the sender's doing."""
-    names = list(models(1))
+    names = list(algorithms(1))
     for (case, number), rounds in raw["accuracy"].items():
         for cpus_, (rate, sources, sent, seconds, passed) in rounds.items():
             name, times = names[int(number)], int(case) / 100
