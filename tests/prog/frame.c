@@ -41,10 +41,17 @@ static uint32_t get_be16(const uint8_t *at)
 	return at[0] << 8 | at[1];
 }
 
-static uint32_t number(const char *arg)
+static uint32_t number(const char *text)
 {
-	return arg ? strtoul(arg, NULL, 0) : 0;
+	return text ? strtoul(text, NULL, 0) : 0;
 }
+
+/* What stands after a word's '=', and what the table of words has beside its function. */
+struct argument {
+	const char *text; /* NULL: nothing */
+	uint32_t number;
+	uint32_t detail;
+};
 
 /* Says in the header before what the next one is. */
 static void frame_announce(struct frame *s, uint32_t type)
@@ -75,20 +82,19 @@ static void frame_ethernet(struct frame *s)
 	frame_next(s, 2 * ETH_ALEN, 2);
 }
 
-static void add_vlan(struct frame *s, const char *arg, uint32_t type)
+static void add_vlan(struct frame *s, const struct argument *a)
 {
 	uint8_t *tag;
 
-	frame_announce(s, type);
+	frame_announce(s, a->detail);
 	tag = frame_grow(s, 4);
-	put_be16(tag, arg ? number(arg) : 7);
+	put_be16(tag, a->text ? a->number : 7);
 	frame_next(s, s->size - 2, 2);
 }
 
-static void add_type(struct frame *s, const char *arg, uint32_t unused)
+static void add_type(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	frame_announce(s, number(arg));
+	frame_announce(s, a->number);
 }
 
 /* ---- IP */
@@ -101,180 +107,141 @@ static void put_address(int family, const char *text, void *out)
 
 static void put_addresses(int family, const char *arg, void *src, void *dst)
 {
-	char text[2 * INET6_ADDRSTRLEN] = "";
-	char *arrow;
+	const char *from = family == AF_INET ? "192.0.2.1" : "2001:db8::1";
+	const char *to = family == AF_INET ? "198.51.100.1" : "2001:db8:1::1";
+	char text[2 * INET6_ADDRSTRLEN], *arrow;
 
 	snprintf(text, sizeof(text), "%s", arg ? arg : "");
 	arrow = strchr(text, '>');
 	if (arrow)
 		*arrow++ = '\0';
-	put_address(family, *text ? text : family == AF_INET ? "192.0.2.1" : "2001:db8::1", src);
-	put_address(family,
-		    arrow               ? arrow
-		    : family == AF_INET ? "198.51.100.1"
-					: "2001:db8:1::1",
-		    dst);
+	put_address(family, *text ? text : from, src);
+	put_address(family, arrow ? arrow : to, dst);
 }
 
-static void add_ip4(struct frame *s, const char *arg, uint32_t unused)
+static void add_ip4(struct frame *s, const struct argument *a)
 {
 	struct iphdr ip = {.version = 4, .ihl = 5, .ttl = 64};
 
-	(void)unused;
 	frame_announce(s, ETH_P_IP);
 	s->ip_at = s->size;
 	s->ip_bytes = sizeof(ip);
-	put_addresses(AF_INET, arg, &ip.saddr, &ip.daddr);
+	put_addresses(AF_INET, a->text, &ip.saddr, &ip.daddr);
 	memcpy(frame_grow(s, sizeof(ip)), &ip, sizeof(ip));
 	frame_next(s, s->ip_at + offsetof(struct iphdr, protocol), 1);
 }
 
-static void add_options(struct frame *s, const char *arg, uint32_t unused)
+static void add_options(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	memset(frame_grow(s, number(arg)), 1, number(arg)); /* no-operation */
-	s->ip_bytes += number(arg);
-	s->bytes[s->ip_at] += number(arg) / 4;
+	memset(frame_grow(s, a->number), 1, a->number); /* no-operation */
+	s->ip_bytes += a->number;
+	s->bytes[s->ip_at] += a->number / 4;
 }
 
-static void add_ip6(struct frame *s, const char *arg, uint32_t unused)
+static void add_ip6(struct frame *s, const struct argument *a)
 {
 	struct ipv6hdr ip = {.version = 6, .hop_limit = 64};
 
-	(void)unused;
 	frame_announce(s, ETH_P_IPV6);
 	s->ip_at = s->size;
 	s->ip_bytes = sizeof(ip);
-	put_addresses(AF_INET6, arg, &ip.saddr, &ip.daddr);
+	put_addresses(AF_INET6, a->text, &ip.saddr, &ip.daddr);
 	memcpy(frame_grow(s, sizeof(ip)), &ip, sizeof(ip));
 	frame_next(s, s->ip_at + offsetof(struct ipv6hdr, nexthdr), 1);
 }
 
-static void add_extension(struct frame *s, const char *arg, uint32_t proto)
+static void add_extension(struct frame *s, const struct argument *a)
 {
-	uint32_t more = number(arg);
 	uint8_t *header;
 
-	frame_announce(s, proto);
-	header = frame_grow(s, proto == IPPROTO_AH ? 8 + 4 * more : 8 + 8 * more);
-	header[1] = more;
+	frame_announce(s, a->detail);
+	header = frame_grow(s, 8 + (a->detail == IPPROTO_AH ? 4 : 8) * a->number);
+	header[1] = a->number;
 	frame_next(s, header - s->bytes, 1);
 }
 
 /* Offsets are in bytes. */
-static void add_fragment(struct frame *s, const char *arg, uint32_t unused)
+static void add_fragment(struct frame *s, const struct argument *a)
 {
-	uint32_t offset = number(arg);
-	bool more = arg && strchr(arg, '+');
+	bool more = a->text && strchr(a->text, '+');
 	uint8_t *header;
 
-	(void)unused;
 	if (s->bytes[s->ip_at] >> 4 == 4) {
-		put_be16(s->bytes + s->ip_at + 6, offset / 8 | (more ? 0x2000 : 0));
+		put_be16(s->bytes + s->ip_at + 6, a->number / 8 | (more ? 0x2000 : 0));
 		return;
 	}
 	frame_announce(s, IPPROTO_FRAGMENT);
 	header = frame_grow(s, 8);
-	put_be16(header + 2, (offset & ~7u) | more);
+	put_be16(header + 2, (a->number & ~7u) | more);
 	frame_next(s, header - s->bytes, 1);
 }
 
-static void set_df(struct frame *s, const char *arg, uint32_t unused)
+static void set_df(struct frame *s, const struct argument *a)
 {
-	(void)arg;
-	(void)unused;
+	(void)a;
 	s->bytes[s->ip_at + 6] |= 0x40;
 }
 
 /* ---- what IP carries */
 
-static void put_ports(uint8_t *at, const char *arg)
+static void put_ports(uint8_t *at, const struct argument *a)
 {
-	const char *arrow = arg ? strchr(arg, '>') : NULL;
+	const char *arrow = a->text ? strchr(a->text, '>') : NULL;
 
-	put_be16(at, arg && *arg != '>' ? number(arg) : 1000);
+	put_be16(at, a->text && *a->text != '>' ? a->number : 1000);
 	put_be16(at + 2, arrow ? number(arrow + 1) : 2000);
 }
 
 enum { FLAG_SYN = 1, FLAG_ACK = 2 };
 
-static void add_tcp(struct frame *s, const char *arg, uint32_t flags)
+static void add_tcp(struct frame *s, const struct argument *a)
 {
-	struct tcphdr tcp = {.doff = 5, .syn = !!(flags & FLAG_SYN), .ack = !!(flags & FLAG_ACK)};
+	struct tcphdr tcp = {
+		.doff = 5, .syn = !!(a->detail & FLAG_SYN), .ack = !!(a->detail & FLAG_ACK)};
 
 	frame_announce(s, IPPROTO_TCP);
 	s->tcp_at = s->size;
 	memcpy(frame_grow(s, sizeof(tcp)), &tcp, sizeof(tcp));
-	put_ports(s->bytes + s->tcp_at, arg);
+	put_ports(s->bytes + s->tcp_at, a);
 }
 
-static void add_udp(struct frame *s, const char *arg, uint32_t unused)
+/* UDP or SCTP. */
+static void add_ports(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	frame_announce(s, IPPROTO_UDP);
-	s->udp_at = s->size;
-	put_ports(frame_grow(s, sizeof(struct udphdr)), arg);
+	bool udp = a->detail == IPPROTO_UDP;
+
+	frame_announce(s, a->detail);
+	if (udp)
+		s->udp_at = s->size;
+	put_ports(frame_grow(s, udp ? sizeof(struct udphdr) : 12), a);
 }
 
-static void add_sctp(struct frame *s, const char *arg, uint32_t unused)
+static void add_proto(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	frame_announce(s, IPPROTO_SCTP);
-	put_ports(frame_grow(s, 12), arg);
-}
-
-static void add_proto(struct frame *s, const char *arg, uint32_t proto)
-{
-	frame_announce(s, arg ? number(arg) : proto);
+	frame_announce(s, a->text ? a->number : a->detail);
 	frame_grow(s, 8);
 }
 
-static void set_hops(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	s->bytes[s->ip_at + offsetof(struct ipv6hdr, hop_limit)] = number(arg);
-}
-
-static void set_ttl(struct frame *s, const char *arg, uint32_t unused)
+static void set_ttl(struct frame *s, const struct argument *a)
 {
 	bool ipv6 = s->bytes[s->ip_at] >> 4 == 6;
 
-	(void)unused;
 	s->bytes[s->ip_at + (ipv6 ? offsetof(struct ipv6hdr, hop_limit)
-				  : offsetof(struct iphdr, ttl))] = number(arg);
+				  : offsetof(struct iphdr, ttl))] = a->number;
 }
 
-static void set_dscp(struct frame *s, const char *arg, uint32_t unused)
+static void set_dscp(struct frame *s, const struct argument *a)
 {
-	uint32_t class = number(arg) << 2 | 3;
+	uint32_t class = a->number << 2 | 3;
 	uint8_t *ip = s->bytes + s->ip_at;
 
-	(void)unused;
 	if (ip[0] >> 4 == 4)
 		ip[1] = class;
 	else
 		put_be16(ip, 6 << 12 | class << 4);
 }
 
-static void set_flags(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	s->bytes[s->tcp_at + 13] = number(arg);
-}
-
-static void set_type(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	s->bytes[s->icmp_at] = number(arg);
-}
-
-static void set_code(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	s->bytes[s->icmp_at + 1] = number(arg);
-}
-
-static void add_echo(struct frame *s, const char *arg, uint32_t is_reply)
+static void add_echo(struct frame *s, const struct argument *a)
 {
 	bool ipv4 = s->bytes[s->ip_at] >> 4 == 4;
 	uint8_t *message;
@@ -282,49 +249,45 @@ static void add_echo(struct frame *s, const char *arg, uint32_t is_reply)
 	frame_announce(s, ipv4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 	s->icmp_at = s->size;
 	message = frame_grow(s, 8);
-	message[0] = ipv4 ? (is_reply ? 0 : 8) : 128 + is_reply;
-	put_be16(message + 4, number(arg));
+	message[0] = ipv4 ? (a->detail ? 0 : 8) : 128 + a->detail;
+	put_be16(message + 4, a->number);
 }
 
 /* detail: the type, and the flags of an advertisement. */
-static void add_neighbour(struct frame *s, const char *arg, uint32_t detail)
+static void add_neighbour(struct frame *s, const struct argument *a)
 {
 	static const uint8_t sizes[] = {8, 16, 24, 24, 40};
-	uint8_t type = detail;
-	uint8_t *message;
+	uint8_t type = a->detail, *message;
 
 	frame_announce(s, IPPROTO_ICMPV6);
-	set_hops(s, "255", 0);
+	s->bytes[s->ip_at + offsetof(struct ipv6hdr, hop_limit)] = 255;
 	s->icmp_at = s->size;
 	message = frame_grow(s, sizes[type - 133]);
 	message[0] = type;
-	message[4] = detail >> 8;
-	if (arg)
-		put_address(AF_INET6, arg, message + 8);
+	message[4] = a->detail >> 8;
+	if (a->text)
+		put_address(AF_INET6, a->text, message + 8);
 }
 
-static void add_data(struct frame *s, const char *arg, uint32_t unused)
+static void add_data(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	memset(frame_grow(s, number(arg)), 0xda, number(arg));
+	memset(frame_grow(s, a->number), 0xda, a->number);
 }
 
-static void add_bytes(struct frame *s, const char *arg, uint32_t unused)
+static void add_bytes(struct frame *s, const struct argument *a)
 {
 	unsigned int byte;
 
-	(void)unused;
-	for (; sscanf(arg, "%2x", &byte) == 1; arg += 2)
+	for (const char *at = a->text; sscanf(at, "%2x", &byte) == 1; at += 2)
 		*(uint8_t *)frame_grow(s, 1) = byte;
 }
 
-static void add_query(struct frame *s, const char *arg, uint32_t unused)
+static void add_query(struct frame *s, const struct argument *a)
 {
 	static const uint8_t query[] = {0x12, 0x34, 1,   0,   0,   1,   0,   0, 0, 0, 0, 0, 7,
 					'e',  'x',  'a', 'm', 'p', 'l', 'e', 0, 0, 1, 0, 1};
 
-	(void)arg;
-	(void)unused;
+	(void)a;
 	memcpy(frame_grow(s, sizeof(query)), query, sizeof(query));
 }
 
@@ -347,54 +310,44 @@ static void frame_end(struct frame *s)
 			 s->bytes[s->ip_at] >> 4 == 6 ? bytes - s->ip_bytes : bytes);
 }
 
-static void set_version(struct frame *s, const char *arg, uint32_t unused)
+/* detail 0: that number; 1, -1: so many more, or fewer. */
+static void set_length(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0x0f) | number(arg) << 4;
+	uint8_t *at = ip_length_at(s);
+
+	put_be16(at, a->detail ? get_be16(at) + a->detail * a->number : a->number);
 }
 
-static void set_ihl(struct frame *s, const char *arg, uint32_t unused)
+/* A field of a byte: in which header and where, the bits beside it, how far it is shifted. */
+#define FIELD(header, offset, beside, shift) \
+	((header) << 24 | (offset) << 16 | (beside) << 8 | (shift))
+enum { IP, TCP, ICMP };
+
+static void set_field(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0xf0) | number(arg);
+	const uint32_t headers[] = {[IP] = s->ip_at, [TCP] = s->tcp_at, [ICMP] = s->icmp_at};
+	uint8_t *field = s->bytes + headers[a->detail >> 24] + (a->detail >> 16 & 0xff);
+
+	*field = (*field & a->detail >> 8) | a->number << (a->detail & 0xff);
 }
 
-static void set_length(struct frame *s, const char *arg, uint32_t unused)
+static void set_udplen(struct frame *s, const struct argument *a)
 {
-	(void)unused;
-	put_be16(ip_length_at(s), number(arg));
+	put_be16(s->bytes + s->udp_at + 4, a->number);
 }
 
-static void add_length(struct frame *s, const char *arg, uint32_t sign)
+static void set_size(struct frame *s, const struct argument *a)
 {
-	put_be16(ip_length_at(s), get_be16(ip_length_at(s)) + sign * number(arg));
-}
-
-static void set_udplen(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	put_be16(s->bytes + s->udp_at + 4, number(arg));
-}
-
-static void set_doff(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	s->bytes[s->tcp_at + 12] = number(arg) << 4;
-}
-
-static void set_size(struct frame *s, const char *arg, uint32_t unused)
-{
-	(void)unused;
-	if (number(arg) > s->size)
+	if (a->number > s->size)
 		give_up("cut");
-	s->size = number(arg);
+	s->size = a->number;
 }
 
 /* ---- words */
 
 static const struct word {
 	const char *name;
-	void (*add)(struct frame *s, const char *arg, uint32_t detail);
+	void (*add)(struct frame *s, const struct argument *a);
 	uint32_t detail;
 	bool late; /* after the lengths */
 } words[] = {
@@ -416,8 +369,8 @@ static const struct word {
 	{"tcp", add_tcp, FLAG_ACK, false},
 	{"syn", add_tcp, FLAG_SYN, false},
 	{"synack", add_tcp, FLAG_SYN | FLAG_ACK, false},
-	{"udp", add_udp, 0, false},
-	{"sctp", add_sctp, 0, false},
+	{"udp", add_ports, IPPROTO_UDP, false},
+	{"sctp", add_ports, IPPROTO_SCTP, false},
 	{"icmp", add_proto, IPPROTO_ICMP, false},
 	{"icmp6", add_proto, IPPROTO_ICMPV6, false},
 	{"gre", add_proto, IPPROTO_GRE, false},
@@ -434,19 +387,19 @@ static const struct word {
 	{"data", add_data, 0, false},
 	{"bytes", add_bytes, 0, false},
 	{"query", add_query, 0, false},
-	{"version", set_version, 0, true},
-	{"ihl", set_ihl, 0, true},
+	{"version", set_field, FIELD(IP, 0, 0x0f, 4), true},
+	{"ihl", set_field, FIELD(IP, 0, 0xf0, 0), true},
 	{"length", set_length, 0, true},
-	{"longer", add_length, 1, true},
-	{"shorter", add_length, -1u, true},
+	{"longer", set_length, 1, true},
+	{"shorter", set_length, -1u, true},
 	{"udplen", set_udplen, 0, true},
-	{"doff", set_doff, 0, true},
-	{"hops", set_hops, 0, true},
+	{"doff", set_field, FIELD(TCP, 12, 0, 4), true},
+	{"hops", set_field, FIELD(IP, 7, 0, 0), true},
 	{"ttl", set_ttl, 0, true},
 	{"dscp", set_dscp, 0, true},
-	{"flags", set_flags, 0, true},
-	{"icmptype", set_type, 0, true},
-	{"code", set_code, 0, true},
+	{"flags", set_field, FIELD(TCP, 13, 0, 0), true},
+	{"icmptype", set_field, FIELD(ICMP, 0, 0, 0), true},
+	{"code", set_field, FIELD(ICMP, 1, 0, 0), true},
 	{"pad", add_data, 0, true},
 	{"cut", set_size, 0, true},
 };
@@ -469,15 +422,15 @@ void frame_build(struct frame *s, const char *text)
 	frame_ethernet(s);
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-		char *arg = strchr(w, '=');
+		char *after = strchr(w, '=');
 		const struct word *word;
 
-		if (arg)
-			*arg++ = '\0';
+		if (after)
+			*after++ = '\0';
 		word = word_find(w);
 		if (word->late && !s->end)
 			frame_end(s);
-		word->add(s, arg, word->detail);
+		word->add(s, &(struct argument){after, number(after), word->detail});
 	}
 	if (!s->end)
 		frame_end(s);
@@ -500,24 +453,24 @@ static bool frame_is_ip4(const struct frame *frame)
 	return frame->bytes[frame->ip_at] >> 4 == 4;
 }
 
-void frame_source(struct frame *frame, const uint8_t addr[16])
+static void address_put(struct frame *frame, const uint8_t addr[16], uint32_t at4, uint32_t at6)
 {
 	uint8_t *ip = frame->bytes + frame->ip_at;
 
 	if (frame_is_ip4(frame))
-		memcpy(ip + 12, addr + 12, 4);
+		memcpy(ip + at4, addr + 12, 4);
 	else
-		memcpy(ip + 8, addr, 16);
+		memcpy(ip + at6, addr, 16);
+}
+
+void frame_source(struct frame *frame, const uint8_t addr[16])
+{
+	address_put(frame, addr, 12, 8);
 }
 
 void frame_dest(struct frame *frame, const uint8_t addr[16])
 {
-	uint8_t *ip = frame->bytes + frame->ip_at;
-
-	if (frame_is_ip4(frame))
-		memcpy(ip + 16, addr + 12, 4);
-	else
-		memcpy(ip + 24, addr, 16);
+	address_put(frame, addr, 16, 24);
 }
 
 void frame_ports(struct frame *frame, uint16_t sport, uint16_t dport)
