@@ -7,24 +7,20 @@
  * the mean of the faster half, so that what else the machine does in some of them does not count.
  * It writes to no map but its own.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 
 #include "frame.h"
-#include "number.h"
+#include "tool.h"
 #include "floor.skel.h"
 
-enum { FAILED = 1, EXIT_USAGE = 2 };
 enum { REPEAT = 1000000, KEYS_MAX = 131072, THREADS_MAX = 16, SLICES_MAX = 100 };
 #define LINE_BYTES   64
 #define ARRAY_MAX    (UINT64_C(1) << 30)
@@ -72,27 +68,12 @@ static const struct option long_options[] = {
 	{},
 };
 
-static void wrong_words(const char *what)
-{
-	fprintf(stderr, "floor: %s\n%s", what, usage);
-	exit(EXIT_USAGE);
-}
-
-static uint64_t number_parse(const char *text, uint64_t max)
-{
-	uint64_t n = number_read(text, max);
-
-	if (!n)
-		wrong_words("a number is wrong");
-	return n;
-}
-
 static uint64_t array_parse(const char *text)
 {
-	uint64_t n = number_parse(text, ARRAY_MAX);
+	uint64_t n = number_of(text, ARRAY_MAX, usage);
 
 	if (n < LINE_BYTES || n & (n - 1))
-		wrong_words("--array wants a power of two");
+		usage_fail("--array wants a power of two", usage);
 	return n;
 }
 
@@ -107,19 +88,19 @@ static struct options options_parse(int argc, char **argv)
 			o.dev = optarg;
 			break;
 		case 'k':
-			o.keys = number_parse(optarg, KEYS_MAX);
+			o.keys = number_of(optarg, KEYS_MAX, usage);
 			break;
 		case 'a':
 			o.array = array_parse(optarg);
 			break;
 		case 'n':
-			o.rounds = number_parse(optarg, 1000);
+			o.rounds = number_of(optarg, 1000, usage);
 			break;
 		case 's':
-			o.slices = number_parse(optarg, SLICES_MAX);
+			o.slices = number_of(optarg, SLICES_MAX, usage);
 			break;
 		case 't':
-			o.threads = number_parse(optarg, THREADS_MAX);
+			o.threads = number_of(optarg, THREADS_MAX, usage);
 			break;
 		case 'r':
 			o.run = true;
@@ -141,16 +122,10 @@ static struct options options_parse(int argc, char **argv)
 		}
 	}
 	if (o.run == !!o.dev || (o.dev && optind != argc))
-		wrong_words("either -i DEV or --run");
+		usage_fail("either -i DEV or --run", usage);
 	if (o.icmp && o.tcp)
-		wrong_words("either --icmp or --tcp");
+		usage_fail("either --icmp or --tcp", usage);
 	return o;
-}
-
-static int failed(const char *what, int err)
-{
-	fprintf(stderr, "floor: %s: %s\n", what, strerror(-err));
-	return err;
 }
 
 static int keys_fill(const struct floor_bpf *skel, uint64_t n)
@@ -306,25 +281,6 @@ static int slice_time(const struct options *o, const struct frame *frame, struct
 	return err ? failed(c->name, err) : 0;
 }
 
-static int ns_order(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The mean of the faster half of them, or of the only one. */
-static double faster_mean(double *ns, uint64_t count)
-{
-	uint64_t half = (count + 1) / 2;
-	double sum = 0;
-
-	qsort(ns, count, sizeof(*ns), ns_order);
-	for (uint64_t i = 0; i < half; i++)
-		sum += ns[i];
-	return sum / (double)half;
-}
-
 static int round_run(const struct options *o, const struct frame *frame, uint64_t round,
 		     struct candidate *c, int count)
 {
@@ -334,8 +290,8 @@ static int round_run(const struct options *o, const struct frame *frame, uint64_
 		for (int i = 0; i < count && !err; i++)
 			err = slice_time(o, frame, &c[i], slice);
 	for (int i = 0; i < count && !err; i++)
-		printf("%" PRIu64 " %s %.2f %u\n", round, c[i].name,
-		       faster_mean(c[i].ns, o->slices), c[i].verdict);
+		printf("%" PRIu64 " %s %.2f %u\n", round, c[i].name, lower_mean(c[i].ns, o->slices),
+		       c[i].verdict);
 	return err;
 }
 
@@ -345,7 +301,8 @@ static int candidates_open(const struct floor_bpf *skel, struct candidate *c, ch
 	c[1] = (struct candidate){"lookup", bpf_program__fd(skel->progs.floor_lookup), 0, {0}};
 	for (int i = 2; i < count; i++) {
 		c[i].name = ids[i - 2];
-		c[i].program = bpf_prog_get_fd_by_id((uint32_t)number_parse(c[i].name, UINT32_MAX));
+		c[i].program =
+			bpf_prog_get_fd_by_id((uint32_t)number_of(c[i].name, UINT32_MAX, usage));
 		if (c[i].program < 0)
 			return failed(c[i].name, -errno);
 	}

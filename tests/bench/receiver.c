@@ -12,10 +12,10 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "tool.h"
 #include "veth.h"
 #include "receiver.skel.h"
 
-enum { FAILED = 1, EXIT_USAGE = 2 };
 enum mode { MODE_DROP, MODE_PASS, MODE_BARE };
 
 struct options {
@@ -51,21 +51,12 @@ static const struct option long_options[] = {
 	{},
 };
 
-static void wrong_words(const char *what)
-{
-	fprintf(stderr, "receiver: %s\n%s", what, usage);
-	exit(EXIT_USAGE);
-}
-
 static long seconds_parse(const char *text)
 {
-	char *end;
-	long n;
+	uint64_t n = number_read(text, 86400);
 
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno || end == text || *end || n < 1 || n > 86400)
-		wrong_words("--seconds wants a number from 1 to 86400");
+	if (!n)
+		usage_fail("--seconds wants a number from 1 to 86400", usage);
 	return n;
 }
 
@@ -99,11 +90,11 @@ static struct options options_parse(int argc, char **argv)
 		}
 	}
 	if (!o.dev || optind != argc)
-		wrong_words(o.dev ? "too many words" : "which device? -i DEV");
+		usage_fail(o.dev ? "too many words" : "which device? -i DEV", usage);
 	return o;
 }
 
-static int failed(const char *dev, const char *what, int err)
+static int device_failed(const char *dev, const char *what, int err)
 {
 	fprintf(stderr, "receiver: %s: %s: %s\n", dev, what, strerror(-err));
 	return err;
@@ -130,7 +121,7 @@ static int program_attach(const char *dev, int prog_fd)
 	int fd;
 
 	if (!ifindex)
-		return failed(dev, "cannot attach", -ENODEV);
+		return device_failed(dev, "cannot attach", -ENODEV);
 	if (!bpf_xdp_query_id(ifindex, 0, &present) && present) {
 		fprintf(stderr,
 			"receiver: %s: XDP program %u is already attached; detach it first\n", dev,
@@ -138,7 +129,7 @@ static int program_attach(const char *dev, int prog_fd)
 		return -EBUSY;
 	}
 	fd = bpf_link_create(prog_fd, ifindex, BPF_XDP, &opts);
-	return fd < 0 ? failed(dev, "cannot attach in native mode", -errno) : fd;
+	return fd < 0 ? device_failed(dev, "cannot attach in native mode", -errno) : fd;
 }
 
 /* In NAPI mode the driver counts the packets its XDP program saw, at no cost to a bare drop. */
@@ -217,7 +208,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	skel = receiver_bpf__open_and_load();
 	if (!skel) {
-		failed(o.dev, "cannot load the programs", -errno);
+		device_failed(o.dev, "cannot load the programs", -errno);
 		return FAILED;
 	}
 	err = receive(&o, skel, &signals);

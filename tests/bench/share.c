@@ -8,6 +8,7 @@
 
 #include "share_scenarios.h"
 #include "share_sim.h"
+#include "tool.h"
 
 enum { GOOD_MAX = 64, CLIENTS_MAX = 64, SLOT_MS = 20, SLOTS_MAX = 60000 / SLOT_MS };
 
@@ -377,16 +378,9 @@ static void run(struct run *r, uint64_t tick_ns, uint64_t seed)
 
 /* ---- the table */
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *values, uint32_t count)
 {
-	qsort(values, count, sizeof(*values), compare);
+	qsort(values, count, sizeof(*values), figure_order);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

@@ -5,21 +5,17 @@
  * in its turn each is warmed up, for the others have taken the cache, and then measured in slices,
  * of which the faster half counts. It sends nothing and writes to no map of others.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 
 #include "frame.h"
-#include "number.h"
+#include "tool.h"
 #include "strangers.skel.h"
 
-enum { FAILED = 1, EXIT_USAGE = 2 };
 enum { CANDIDATES_MAX = 64, SLICES_MAX = 100, PACKETS_MAX = 100000000 };
 #define NETWORK UINT32_C(0x0a000000) /* 10.0.0.0/8 */
 
@@ -64,27 +60,12 @@ static const struct option long_options[] = {
 	{},
 };
 
-static void wrong_words(const char *what)
-{
-	fprintf(stderr, "strangers: %s\n%s", what, usage);
-	exit(EXIT_USAGE);
-}
-
-static uint32_t number_parse(const char *text, uint32_t max)
-{
-	uint64_t n = number_read(text, max);
-
-	if (!n)
-		wrong_words("a number is wrong");
-	return (uint32_t)n;
-}
-
 static uint32_t sources_parse(const char *text)
 {
-	uint32_t n = number_parse(text, 1u << 24);
+	uint32_t n = number_of(text, 1u << 24, usage);
 
 	if (n & (n - 1))
-		wrong_words("--sources wants a power of two");
+		usage_fail("--sources wants a power of two", usage);
 	return n;
 }
 
@@ -96,7 +77,7 @@ static void proto_parse(struct frame_spec *spec, const char *text)
 	else if (!strcmp(text, "ack"))
 		spec->tcp_flags = TH_ACK;
 	else if (spec->proto == FRAME_TCP)
-		wrong_words("--proto wants udp, syn or ack");
+		usage_fail("--proto wants udp, syn or ack", usage);
 }
 
 static struct options options_parse(int argc, char **argv)
@@ -112,16 +93,16 @@ static struct options options_parse(int argc, char **argv)
 			o.dev = optarg;
 			break;
 		case 'r':
-			o.rounds = number_parse(optarg, 1000);
+			o.rounds = number_of(optarg, 1000, usage);
 			break;
 		case 's':
-			o.slices = number_parse(optarg, SLICES_MAX);
+			o.slices = number_of(optarg, SLICES_MAX, usage);
 			break;
 		case 'p':
-			o.packets = number_parse(optarg, PACKETS_MAX);
+			o.packets = number_of(optarg, PACKETS_MAX, usage);
 			break;
 		case 'w':
-			o.warm = number_parse(optarg, PACKETS_MAX);
+			o.warm = number_of(optarg, PACKETS_MAX, usage);
 			break;
 		case 'n':
 			o.sources = sources_parse(optarg);
@@ -137,14 +118,8 @@ static struct options options_parse(int argc, char **argv)
 		}
 	}
 	if (optind == argc || argc - optind > CANDIDATES_MAX)
-		wrong_words("from 1 to 64 programs");
+		usage_fail("from 1 to 64 programs", usage);
 	return o;
-}
-
-static int failed(const char *what, int err)
-{
-	fprintf(stderr, "strangers: %s: %s\n", what, strerror(-err));
-	return err;
 }
 
 /* Its words are cut into pieces. It stays open until the process ends. */
@@ -158,10 +133,10 @@ static int candidate_open(const struct options *o, const struct strangers_bpf *s
 		*id++ = 0;
 	if (dport)
 		*dport++ = 0;
-	spec.dport = dport ? (uint16_t)number_parse(dport, UINT16_MAX) : 9;
+	spec.dport = dport ? (uint16_t)number_of(dport, UINT16_MAX, usage) : 9;
 	c->name = words;
 	frame_build(&c->frame, &spec);
-	c->program = id ? bpf_prog_get_fd_by_id(number_parse(id, UINT32_MAX))
+	c->program = id ? bpf_prog_get_fd_by_id(number_of(id, UINT32_MAX, usage))
 			: bpf_program__fd(bpf_object__find_program_by_name(skel->obj, words));
 	if (c->program < 0)
 		return failed(words, id ? -errno : -ENOENT);
@@ -183,24 +158,6 @@ static int packets_run(const struct strangers_bpf *skel, struct candidate *c, ui
 	return 0;
 }
 
-static int ns_order(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double faster_mean(double *ns, uint32_t count)
-{
-	uint32_t half = (count + 1) / 2;
-	double sum = 0;
-
-	qsort(ns, count, sizeof(*ns), ns_order);
-	for (uint32_t i = 0; i < half; i++)
-		sum += ns[i];
-	return sum / half;
-}
-
 /* Round 0 only warms up. */
 static int turn_run(const struct options *o, const struct strangers_bpf *skel, struct candidate *c,
 		    uint32_t round)
@@ -217,7 +174,7 @@ static int turn_run(const struct options *o, const struct strangers_bpf *skel, s
 	for (uint32_t i = 0; i < o->slices && !err; i++)
 		err = packets_run(skel, c, o->packets, &ns[i]);
 	if (!err)
-		printf("%u %s %.2f\n", round, c->name, faster_mean(ns, o->slices));
+		printf("%u %s %.2f\n", round, c->name, lower_mean(ns, o->slices));
 	return err;
 }
 
