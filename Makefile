@@ -139,8 +139,8 @@ $(BENCHES): build/%: build/tests/bench/%.o $(BENCH_O) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS)
 
-# Files beside the tests that are not tests are helpers of all tests of that directory.
-helpers = $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests/$(1)/*.c)))
+# Files beside the tests that are not tests are helpers of all tests of that directory, tests/cases.c of both.
+helpers = build/tests/cases.o $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests/$(1)/*.c)))
 $(call programs,unit): $(call helpers,unit)
 $(call programs,prog): $(call helpers,prog)
 
@@ -185,7 +185,7 @@ build/%.o: %.c build/.flags | build/.layers build/.deps $(COMMAND_S)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
-$(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
+$(call objects,$(wildcard tests/*.c tests/*/*.c)): | build/.deps-tests $(BENCH_S)
 
 # libbpf reads neither the relocations of type information nor the labels that they are for.
 BPF_STRIP := $(LLVM_STRIP) -g --remove-section=.rel.BTF --remove-section=.rel.BTF.ext --wildcard --strip-symbol="*LBB*"

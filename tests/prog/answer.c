@@ -4,12 +4,9 @@
 
 #include <linux/if_ether.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cases.h"
 
 static uint32_t be16(const uint8_t *at)
 {

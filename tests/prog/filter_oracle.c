@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "filter_oracle.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include <pcap/pcap.h>
+
+#include "cases.h"
 
 struct filter_oracle {
 	pcap_t *pcap;

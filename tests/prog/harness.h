@@ -4,13 +4,8 @@
  */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "algorithm/hot_key.h"
+#include "cases.h"
 #include "compile/compile.h"
 #include "frame.h"
 #include "kernel/attach/hook_names.h"
@@ -28,9 +23,7 @@
 #include "kernel/state/stats.h"
 #include "random.h"
 
-#define CPUS_MAX      256 /* that the counters can be read of */
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define CPUS_MAX 256 /* that the counters can be read of */
 
 struct harness_options {
 	enum rl_hook hook;
@@ -64,6 +57,32 @@ struct harness {
 /* NULL, and a line on stderr, where the program cannot be loaded. */
 struct harness *harness_open(const struct harness_options *options);
 void harness_close(struct harness *h);
+
+/* HARNESS(h, .hook = RL_HOOK_INGRESS): the variable h, open while the program's tests run. */
+#define HARNESS(h, ...)                                                      \
+	static struct harness *h;                                            \
+	AT_START(h##_add)                                                    \
+	{                                                                    \
+		static const struct harness_options options = {__VA_ARGS__}; \
+		harness_add(&h, &options);                                   \
+	}
+void harness_add(struct harness **h, const struct harness_options *options);
+
+/* Functions that set a test up with a harness of its own, in the variable h, and tear it down. */
+#define HARNESS_OF_EACH(set_up, tear_down, h, ...)                           \
+	static int set_up(void **state)                                      \
+	{                                                                    \
+		static const struct harness_options options = {__VA_ARGS__}; \
+		(void)state;                                                 \
+		h = harness_open(&options);                                  \
+		return h ? 0 : -1;                                           \
+	}                                                                    \
+	static int tear_down(void **state)                                   \
+	{                                                                    \
+		(void)state;                                                 \
+		harness_close(h);                                            \
+		return 0;                                                    \
+	}
 
 /* Statements apart by '\n' or ';'; the word rule may be left out. The policy in force is swapped
  * out as by `rlctl apply`; harness_renew: and no state is kept. */

@@ -210,45 +210,50 @@ void scenario_reset(struct harness *h)
 	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
 
-/* ---- a group of tests */
+/* ---- tests */
 
-static const struct harness_options *group_options;
-static struct harness *group_harness;
+struct scenario_test {
+	const struct scenario *row;
+	const struct harness_options *options;
+};
 
-static int group_begin(void **state)
+static const struct harness_options *used_options;
+static struct harness *used;
+
+static int used_close(void **state)
 {
 	(void)state;
-	group_harness = harness_open(group_options);
-	return group_harness ? 0 : -1;
-}
-
-static int group_end(void **state)
-{
-	(void)state;
-	harness_close(group_harness);
+	harness_close(used);
 	return 0;
 }
 
+/* One harness at a time is loaded, for the scenarios that follow each other with its options. */
 static void scenario_test(void **state)
 {
-	const struct scenario *row = *state;
+	const struct scenario_test *test = *state;
 
-	scenario_reset(group_harness);
-	scenario_run(group_harness, row->steps);
+	if (used_options != test->options) {
+		harness_close(used);
+		used = harness_open(test->options);
+		used_options = test->options;
+	}
+	assert_non_null(used);
+	scenario_reset(used);
+	scenario_run(used, test->row->steps);
 }
 
-int scenarios_test(const struct scenario *rows, size_t count, const struct harness_options *options)
+void scenarios_add(const struct scenario *rows, size_t count, const struct harness_options *options)
 {
-	struct CMUnitTest *tests = calloc(count, sizeof(*tests));
-	int failed;
+	static bool added;
+	struct scenario_test *tests = calloc(count, sizeof(*tests));
 
+	if (!added)
+		fixture_add(NULL, used_close);
+	added = true;
 	if (!tests)
-		return 1;
-	group_options = options;
-	for (size_t i = 0; i < count; i++)
-		tests[i] = (struct CMUnitTest){rows[i].name, scenario_test, NULL, NULL,
-					       (void *)&rows[i]};
-	failed = _cmocka_run_group_tests("scenarios", tests, count, group_begin, group_end);
-	free(tests);
-	return failed;
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		tests[i] = (struct scenario_test){&rows[i], options};
+		test_add_named(scenario_test, &tests[i], "%s", rows[i].name);
+	}
 }

@@ -26,6 +26,15 @@ struct scenario {
 	const char *name, *steps;
 };
 
-/* Runs a test for each of them, all on one harness; returns cmocka's result. */
-int scenarios_test(const struct scenario *rows, size_t count,
+/* SCENARIOS(rows, .hook = RL_HOOK_INGRESS): a test of each row, with those options. */
+#define SCENARIOS(rows, ...)          SCENARIOS_AT(__LINE__, rows, ##__VA_ARGS__)
+#define SCENARIOS_AT(line, rows, ...) SCENARIOS_ADD(line, rows, ##__VA_ARGS__)
+#define SCENARIOS_ADD(line, rows, ...)                                       \
+	AT_START(scenarios_add_##line)                                       \
+	{                                                                    \
+		static const struct harness_options options = {__VA_ARGS__}; \
+		scenarios_add((rows), ARRAY_SIZE(rows), &options);           \
+	}
+
+void scenarios_add(const struct scenario *rows, size_t count,
 		   const struct harness_options *options);

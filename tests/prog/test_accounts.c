@@ -72,13 +72,6 @@ static const struct scenario rows[] = {
 	 "ip4=10.0.0.1 udp : over"},
 };
 
-int main(void)
-{
-	static const struct harness_options
-		hot = {.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)},
-		lru = {.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE),
-		       .table = RL_TABLE_LRU};
-	int failed = scenarios_test(rows, ARRAY_SIZE(rows), &hot);
-
-	return failed + scenarios_test(rows, ARRAY_SIZE(rows), &lru);
-}
+SCENARIOS(rows, .program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
+SCENARIOS(rows, .program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE),
+	  .table = RL_TABLE_LRU)

@@ -47,7 +47,7 @@ static void on_and_off(struct harness *h, uint64_t now)
 	harness_expect(h, "off", "ip4 tcp", RL_REASON_UNMATCHED);
 }
 
-static void race_test(void **state)
+TEST(race_test)
 {
 	struct harness *h = harness_open(
 		&(struct harness_options){.program_uses = RL_USE_PROGRAM, .seed = {5, 9}});
@@ -55,7 +55,6 @@ static void race_test(void **state)
 	pthread_t threads[2];
 	uint64_t now;
 
-	(void)state;
 	assert_non_null(h);
 	now = h->now_ns;
 	harness_policy(h, "alarm attack when udp over 100/second for 1s until under 50/second for "
@@ -74,13 +73,4 @@ static void race_test(void **state)
 	harness_clock(h, now += NS_PER_SECOND);
 	on_and_off(h, now);
 	harness_close(h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(race_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,9 +195,8 @@ static void crowd_is_asked(void)
 	}
 }
 
-static void marks_test(void **state)
+TEST(marks_test)
 {
-	(void)state;
 	begin();
 	scenario_run(h, ASKS PINGS "! bound");
 	crowd_comes(443);
@@ -207,9 +206,8 @@ static void marks_test(void **state)
 
 /* By pushing out a client's mark, at whichever port, none becomes established by an answer; a port
  * that does not serve may still ask, and one that does where its question is noted already. */
-static void pushed_out_test(void **state)
+TEST(pushed_out_test)
 {
-	(void)state;
 	begin();
 	scenario_run(h, REQUEST "within");
 	crowd_comes(9999);
@@ -219,9 +217,8 @@ static void pushed_out_test(void **state)
 	harness_close(h);
 }
 
-static void questions_test(void **state)
+TEST(questions_test)
 {
-	(void)state;
 	begin();
 	scenario_run(h, REQUEST "within");
 	crowd_is_asked();
@@ -230,9 +227,8 @@ static void questions_test(void **state)
 }
 
 /* At egress only sockets that are connected count. */
-static void egress_test(void **state)
+TEST(egress_test)
 {
-	(void)state;
 	h = harness_open(
 		&(struct harness_options){.program_uses = RL_USE_PROGRAM, .hook = RL_HOOK_EGRESS});
 	assert_non_null(h);
@@ -242,19 +238,5 @@ static void egress_test(void **state)
 	harness_close(h);
 }
 
-int main(void)
-{
-	static const struct harness_options xdp = {.program_uses = RL_USE_PROGRAM, .seed = {3, 5}};
-	static const struct harness_options ingress = {
-		.hook = RL_HOOK_INGRESS, .program_uses = RL_USE_PROGRAM, .seed = {3, 5}};
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(marks_test),
-		cmocka_unit_test(questions_test),
-		cmocka_unit_test(pushed_out_test),
-		cmocka_unit_test(egress_test),
-	};
-
-	return scenarios_test(rows, ARRAY_SIZE(rows), &xdp) +
-	       scenarios_test(rows, ARRAY_SIZE(rows), &ingress) +
-	       cmocka_run_group_tests(tests, NULL, NULL);
-}
+SCENARIOS(rows, .program_uses = RL_USE_PROGRAM, .seed = {3, 5})
+SCENARIOS(rows, .hook = RL_HOOK_INGRESS, .program_uses = RL_USE_PROGRAM, .seed = {3, 5})

@@ -3,15 +3,10 @@
  * that is over or forgiven makes room.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
-#include <cmocka.h>
-
 #include "base/units.h"
 #include "harness.h"
 
@@ -20,25 +15,9 @@
 #define RULE  "any limit 1/d burst 1 over ban 1m"
 
 static struct harness *h;
-
-static int setup(void **state)
-{
-	const struct harness_options options = {
-		.table = *state ? *(const enum rl_table *)*state : RL_TABLE_HOT,
-		.sources = 16 * CROWD,
-		.bans = BANS,
-	};
-
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
+HARNESS_OF_EACH(set_up, tear_down, h, .sources = 16 * CROWD, .bans = BANS)
+HARNESS_OF_EACH(lru_set_up, lru_tear_down, h, .table = RL_TABLE_LRU, .sources = 16 * CROWD,
+		.bans = BANS)
 
 static enum rl_reason run_from(uint32_t number)
 {
@@ -82,9 +61,8 @@ static void wait_ns(uint64_t ns)
 }
 
 /* As many as there are slots, each of which is tried once. */
-static void fill_test(void **state)
+NAMED_TEST("bans: as many as there are seats", fill_test, set_up, tear_down)
 {
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, BANS);
 	assert_int_equal(refused(), 0);
@@ -92,9 +70,8 @@ static void fill_test(void **state)
 }
 
 /* A crowd that wants their slots does not affect banned sources. */
-static void crowd_test(void **state)
+NAMED_TEST("bans: none in force is pushed out", crowd_test, set_up, tear_down)
 {
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, BANS);
 	offend(BANS, CROWD);
@@ -104,9 +81,8 @@ static void crowd_test(void **state)
 }
 
 /* Bans that are over make room, for others and for their own keys. */
-static void over_test(void **state)
+NAMED_TEST("bans: what is over makes room", over_test, set_up, tear_down)
 {
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, BANS);
 	wait_ns(NS_PER_MINUTE - 1);
@@ -125,9 +101,8 @@ static void over_test(void **state)
 }
 
 /* A ban that has a slot keeps it when it begins anew. */
-static void renew_test(void **state)
+NAMED_TEST("bans: a seat is kept", renew_test, set_up, tear_down)
 {
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, 1);
 	for (int i = 0; i < 4 * BANS; i++) {
@@ -140,11 +115,10 @@ static void renew_test(void **state)
 	assert_int_equal(banned(0, BANS), BANS);
 }
 
-static void forgive_test(void **state)
+NAMED_TEST("bans: what is forgiven makes room", forgive_test, set_up, tear_down)
 {
 	uint8_t addr[16];
 
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, BANS);
 	address_ip4(addr, 7);
@@ -158,9 +132,8 @@ static void forgive_test(void **state)
 }
 
 /* Larger maps have all that is in force, and room. */
-static void grow_test(void **state)
+NAMED_TEST("bans: more of them", grow_test, set_up, tear_down)
 {
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, BANS);
 	assert_int_equal(bans_grow(&h->instance, 4 * BANS), 0);
@@ -174,11 +147,10 @@ static void grow_test(void **state)
 
 /* A writer that was killed left the bans without slots: those in force hold, and the next writer
  * repairs it. */
-static void seats_gone_test(void **state)
+NAMED_TEST("bans: a writer was killed", seats_gone_test, set_up, tear_down)
 {
 	uint32_t zero = 0;
 
-	(void)state;
 	harness_policy(h, RULE);
 	offend(0, 3);
 	assert_int_equal(bpf_map_delete_elem(h->instance.fd.ban_seats, &zero), 0);
@@ -192,11 +164,10 @@ static void seats_gone_test(void **state)
 }
 
 /* A policy without bans has no map of bans. */
-static void none_test(void **state)
+NAMED_TEST("bans: no map where nobody is banned", none_test, set_up, tear_down)
 {
 	uint32_t zero = 0, id;
 
-	(void)state;
 	harness_policy(h, "any limit 1/d burst 1");
 	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.bans, &zero, &id), -ENOENT);
 	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.ban_seats, &zero, &id), -ENOENT);
@@ -204,25 +175,8 @@ static void none_test(void **state)
 	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.bans, &zero, &id), 0);
 }
 
-#define ROW(name, test)                           \
-	{                                         \
-		name, test, setup, teardown, NULL \
-	}
-
-int main(void)
+AT_START(crowd_of_lru_add)
 {
-	static enum rl_table lru = RL_TABLE_LRU;
-	const struct CMUnitTest tests[] = {
-		ROW("bans: as many as there are seats", fill_test),
-		ROW("bans: none in force is pushed out", crowd_test),
-		{"bans: none in force is pushed out, lru", crowd_test, setup, teardown, &lru},
-		ROW("bans: what is over makes room", over_test),
-		ROW("bans: a seat is kept", renew_test),
-		ROW("bans: what is forgiven makes room", forgive_test),
-		ROW("bans: more of them", grow_test),
-		ROW("bans: a writer was killed", seats_gone_test),
-		ROW("bans: no map where nobody is banned", none_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	test_add((struct CMUnitTest){"bans: none in force is pushed out, lru", crowd_test,
+				     lru_set_up, lru_tear_down, NULL});
 }

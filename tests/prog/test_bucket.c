@@ -16,7 +16,7 @@
 
 #define PACKETS 9000 /* of each limit */
 
-static struct harness *h;
+HARNESS(h)
 
 static const char *const limits[] = {
 	"1000/second burst 100",
@@ -144,12 +144,12 @@ static void packet_judge(struct trial *t)
 	judge(t, &t->by[who], amount, harness_count(h, &frame));
 }
 
-static void bucket_test(void **state)
+ROWS(bucket_test, limits, row)
 {
 	struct trial t = {.now_ns = NS_PER_DAY + random_below(NS_PER_DAY)};
 	char line[RULE_TEXT_MAX];
 
-	snprintf(line, sizeof(line), "rule any limit %s", (const char *)*state);
+	snprintf(line, sizeof(line), "rule any limit %s", (const char *)*row);
 	harness_policy(h, "");
 	harness_policy(h, line);
 	t.limit = harness_rule(h, line + strlen("rule ")).limit;
@@ -161,30 +161,4 @@ static void bucket_test(void **state)
 	for (unsigned int i = 0; i < PACKETS; i++)
 		packet_judge(&t);
 	assert_true(t.admitted > PACKETS / 20 && t.refused > PACKETS / 20);
-}
-
-static int set_up(void **state)
-{
-	static const struct harness_options defaults;
-
-	(void)state;
-	h = harness_open(&defaults);
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(limits)];
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		tests[i] =
-			(struct CMUnitTest){limits[i], bucket_test, NULL, NULL, (void *)limits[i]};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -188,10 +188,9 @@ static void row_build(const struct row *row, struct frame *frame)
 		memcpy(tcp + 20, row->tcp_options, row->option_bytes);
 }
 
-static void run_row(void **state)
+ROWS(run_row, rows, row)
 {
 	static struct frame in, out;
-	const struct row *row = *state;
 	enum rl_reason reason = row->mss ? RL_REASON_CHALLENGED : row->reason, found;
 
 	row_build(row, &in);
@@ -232,9 +231,8 @@ static const struct beside {
 	 RL_REASON_ALLOWED, NULL},
 };
 
-static void run_beside(void **state)
+ROWS(run_beside, besides, row)
 {
-	const struct beside *row = *state;
 	struct rule_counters counters;
 	static struct frame in, out;
 
@@ -249,9 +247,8 @@ static void run_beside(void **state)
 }
 
 /* An answered SYN costs no limit anything. */
-static void costs_nothing(void **state)
+TEST(costs_nothing)
 {
-	(void)state;
 	policy("any tcp " REFUSES "over challenge;device limit 3/day burst 3 per rule");
 	for (int i = 0; i < 5; i++)
 		harness_expect(h, "answered", "ip4 syn", RL_REASON_CHALLENGED);
@@ -263,11 +260,10 @@ static void costs_nothing(void **state)
 
 /* ---- SYNs that pass, and sockets that are not for them */
 
-static void kernel_wants_none(void **state)
+TEST(kernel_wants_none)
 {
 	struct rule_counters counters;
 
-	(void)state;
 	policy("any " REFUSES "over challenge;device limit 3/day burst 3 per rule");
 	for (int i = 0; i < 2; i++) {
 		sysctl_set("tcp_syncookies", i ? "1" : "0");
@@ -296,11 +292,10 @@ static int connection(uint16_t from, int *accepted)
 	return fd;
 }
 
-static void connection_exists(void **state)
+TEST(connection_exists)
 {
 	int client, server;
 
-	(void)state;
 	policy("any " REFUSES "over challenge");
 	client = connection(1100, &server);
 	harness_expect(h, "established", "ip4 syn=1100>2000", RL_REASON_SHADOW);
@@ -312,13 +307,12 @@ static void connection_exists(void **state)
 
 /* A host with a connection sends no flood through by it: few such SYNs pass at once, and none of
  * them takes an answer from another. */
-static void few_of_a_connection(void **state)
+TEST(few_of_a_connection)
 {
 	static struct frame frame;
 	uint32_t passed = 0;
 	int client, server;
 
-	(void)state;
 	policy("any " REFUSES "over challenge");
 	client = connection(1200, &server);
 	frame_build(&frame, "ip4 syn=1200>2000");
@@ -351,10 +345,9 @@ static const struct link_row {
 	{"from a group on the link", {2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2}, RL_REASON_OVER},
 };
 
-static void run_link(void **state)
+ROWS(run_link, link_rows, row)
 {
 	static struct frame in, out;
-	const struct link_row *row = *state;
 
 	policy("any " REFUSES "over challenge");
 	frame_build(&in, "ip4 syn");
@@ -362,12 +355,11 @@ static void run_link(void **state)
 	assert_int_equal(harness_answer(h, &in, &out), row->reason);
 }
 
-static void in_pieces(void **state)
+TEST(in_pieces)
 {
 	static struct frame in;
 	enum rl_reason reason;
 
-	(void)state;
 	harness_with(9000, 0, true);
 	policy("any " REFUSES "over challenge");
 	harness_expect(h, "in one piece", "ip4 syn", RL_REASON_CHALLENGED);
@@ -377,11 +369,10 @@ static void in_pieces(void **state)
 }
 
 /* Cookies are the kernel's: another SYN has another one, the same SYN the same. */
-static void cookie_is_of_the_syn(void **state)
+TEST(cookie_is_of_the_syn)
 {
 	static struct frame in, first, second;
 
-	(void)state;
 	policy("any " REFUSES "over challenge");
 	frame_build(&in, "ip4 syn=1000>2000");
 	harness_answer(h, &in, &first);
@@ -392,7 +383,7 @@ static void cookie_is_of_the_syn(void **state)
 	assert_memory_not_equal(first.bytes + 38, second.bytes + 38, 4);
 }
 
-static void mss_of_the_device(void **state)
+TEST(mss_of_the_device)
 {
 	static const struct row row = {"", "ip4 syn data=4 doff=6", MSS("\x05", "\xb4"), 4,
 				       .mss = 1360};
@@ -400,7 +391,6 @@ static void mss_of_the_device(void **state)
 					.mss = 1340};
 	static struct frame in, out;
 
-	(void)state;
 	harness_with(1400, 0, true);
 	policy("any " REFUSES "over challenge");
 	row_build(&row, &in);
@@ -426,11 +416,10 @@ static uint32_t answered(uint32_t syns)
 	return count;
 }
 
-static void rate_is_held(void **state)
+TEST(rate_is_held)
 {
 	uint32_t count = 0;
 
-	(void)state;
 	harness_with(0, 100, false);
 	policy("any " REFUSES "over challenge");
 	assert_int_equal(answered(50), 1);
@@ -442,11 +431,10 @@ static void rate_is_held(void **state)
 }
 
 /* By batches: all CPUs together have no more than the rate and what may be sent at once. */
-static void rate_is_held_in_sum(void **state)
+TEST(rate_is_held_in_sum)
 {
 	uint32_t count, burst = 100000 / 200, batches = burst / 2;
 
-	(void)state;
 	harness_with(0, 100000, false);
 	policy("any " REFUSES "over challenge");
 	count = answered(2 * burst);
@@ -459,9 +447,8 @@ static void rate_is_held_in_sum(void **state)
 }
 
 /* A SYN that is not answered for another reason takes nothing from the rate. */
-static void rate_is_of_answers(void **state)
+TEST(rate_is_of_answers)
 {
-	(void)state;
 	harness_with(0, 1, true);
 	policy("any " REFUSES "over challenge");
 	cpu_stay(0);
@@ -471,32 +458,4 @@ static void rate_is_of_answers(void **state)
 	harness_expect(h, "no more than one", "ip4 syn", RL_REASON_OVER);
 }
 
-int main(void)
-{
-	const struct CMUnitTest single[] = {
-		cmocka_unit_test(costs_nothing),        cmocka_unit_test(kernel_wants_none),
-		cmocka_unit_test(connection_exists),    cmocka_unit_test(few_of_a_connection),
-		cmocka_unit_test(cookie_is_of_the_syn), cmocka_unit_test(in_pieces),
-		cmocka_unit_test(mss_of_the_device),    cmocka_unit_test(rate_is_held),
-		cmocka_unit_test(rate_is_held_in_sum),  cmocka_unit_test(rate_is_of_answers),
-	};
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(besides) + ARRAY_SIZE(link_rows) +
-				ARRAY_SIZE(single)];
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[count++] = (struct CMUnitTest){.name = rows[i].name,
-						     .test_func = run_row,
-						     .initial_state = (void *)&rows[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(besides); i++)
-		tests[count++] = (struct CMUnitTest){.name = besides[i].name,
-						     .test_func = run_beside,
-						     .initial_state = (void *)&besides[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(link_rows); i++)
-		tests[count++] = (struct CMUnitTest){.name = link_rows[i].name,
-						     .test_func = run_link,
-						     .initial_state = (void *)&link_rows[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(single); i++)
-		tests[count++] = single[i];
-	return cmocka_run_group_tests(tests, namespace_make, NULL);
-}
+FIXTURE(namespace_make, NULL)

@@ -8,7 +8,7 @@
 #define STRANGERS 100000
 #define SOURCES   512 /* that there is room for */
 
-static struct harness *h;
+HARNESS(h, .sources = SOURCES)
 
 static const struct scenario rows[] = {
 	/* over ban: the key, for what the limit matches */
@@ -300,10 +300,8 @@ static const struct scenario by_dest_rows[] = {
 				   "ip4=9.9.9.9 udp : unmatched"},
 };
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
-	const struct scenario *row = *state;
-
 	scenario_reset(h);
 	scenario_run(h, row->steps);
 }
@@ -325,9 +323,8 @@ static void strangers_send(uint32_t count)
 	}
 }
 
-static void strangers_test(void **state)
+NAMED_TEST("bans outlive a flood of strangers", strangers_test)
 {
-	(void)state;
 	scenario_reset(h);
 	scenario_run(
 		h,
@@ -346,34 +343,4 @@ static void strangers_test(void **state)
 
 /* ---- the group */
 
-static int set_up(void **state)
-{
-	static const struct harness_options options = {.sources = SOURCES};
-
-	(void)state;
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(rows) + 1];
-
-int main(void)
-{
-	static const struct harness_options by_dest = {.by_dest = true};
-	int failed;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] =
-			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
-	tests[ARRAY_SIZE(rows)] = (struct CMUnitTest)cmocka_unit_test(strangers_test);
-	tests[ARRAY_SIZE(rows)].name = "bans outlive a flood of strangers";
-	failed = cmocka_run_group_tests(tests, set_up, tear_down);
-	return failed + scenarios_test(by_dest_rows, ARRAY_SIZE(by_dest_rows), &by_dest);
-}
+SCENARIOS(by_dest_rows, .by_dest = true)

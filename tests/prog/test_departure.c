@@ -11,7 +11,8 @@
 #define NOW  NS_PER_DAY
 #define MANY "ip4 tcp data=2800"
 
-static struct harness *ingress, *egress;
+HARNESS(ingress, .hook = RL_HOOK_INGRESS)
+HARNESS(egress, .hook = RL_HOOK_EGRESS, .by_dest = true)
 
 /* Departure times, in microseconds after the packets arrived all at once. */
 
@@ -129,9 +130,8 @@ static void pace_check(const struct pace_row *row, const struct frame *frame, in
 				 expected == KEPT ? asked_ns : NOW + expected * NS_PER_US);
 }
 
-static void pace_test(void **state)
+ROWS(pace_test, paces_of, row)
 {
-	const struct pace_row *row = *state;
 	struct frame frame;
 
 	harness_policy(egress, "");
@@ -142,12 +142,11 @@ static void pace_test(void **state)
 }
 
 /* Packets do not wait for the part of the level that has leaked. */
-static void leak_test(void **state)
+TEST(leak_test)
 {
 	struct __sk_buff skb = {0};
 	struct frame frame;
 
-	(void)state;
 	harness_policy(egress, "");
 	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
 	frame_build(&frame, "ip4 udp");
@@ -167,12 +166,11 @@ static void leak_test(void **state)
 }
 
 /* A refused packet delays no other, also if the pacing bucket had taken tokens for it. */
-static void refused_test(void **state)
+TEST(refused_test)
 {
 	struct __sk_buff skb = {0};
 	struct frame frame;
 
-	(void)state;
 	harness_policy(egress, "");
 	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5; "
 			       "rule any limit 24/d burst 2 per rule");
@@ -186,11 +184,10 @@ static void refused_test(void **state)
 }
 
 /* At ingress the same rule is a meter. */
-static void meter_test(void **state)
+TEST(meter_test)
 {
 	struct frame frame;
 
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress, "rule any limit leaky-bucket 1000/s queue 3");
 	frame_build(&frame, "ip4 udp");
@@ -201,37 +198,4 @@ static void meter_test(void **state)
 		assert_int_equal(reason, i < 3 ? RL_REASON_WITHIN : RL_REASON_OVER);
 		assert_int_equal(skb.tstamp, 0);
 	}
-}
-
-static int set_up(void **state)
-{
-	static const struct harness_options in = {.hook = RL_HOOK_INGRESS};
-	static const struct harness_options out = {.hook = RL_HOOK_EGRESS, .by_dest = true};
-
-	(void)state;
-	ingress = harness_open(&in);
-	egress = harness_open(&out);
-	return ingress && egress ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(ingress);
-	harness_close(egress);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(paces_of) + 3] = {
-	cmocka_unit_test(leak_test),
-	cmocka_unit_test(refused_test),
-	cmocka_unit_test(meter_test),
-};
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(paces_of); i++)
-		tests[3 + i] = (struct CMUnitTest){paces_of[i].name, pace_test, NULL, NULL,
-						   (void *)&paces_of[i]};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

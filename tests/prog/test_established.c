@@ -29,9 +29,4 @@ static const struct scenario rows[] = {
 				"ip4 tcp : over"},
 };
 
-int main(void)
-{
-	static const struct harness_options options = {.program_uses = RL_USE_PROGRAM};
-
-	return scenarios_test(rows, ARRAY_SIZE(rows), &options);
-}
+SCENARIOS(rows, .program_uses = RL_USE_PROGRAM)

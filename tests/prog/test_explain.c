@@ -309,14 +309,13 @@ static uint64_t environment_number(const char *name, uint64_t usual)
 	return text ? strtoull(text, NULL, 0) : usual;
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
 	uint64_t from = environment_number("SEED", 1), runs = environment_number("RUNS", RUNS);
 	static const enum rl_reason wanted[] = {
 		RL_REASON_ALLOWED, RL_REASON_WITHIN, RL_REASON_UNMATCHED, RL_REASON_SHADOW,
 		RL_REASON_DENIED,  RL_REASON_OVER,   RL_REASON_BANNED};
 
-	(void)state;
 	printf("# SEED=%llu RUNS=%llu\n", (unsigned long long)from, (unsigned long long)runs);
 	for (uint64_t run = from; run < from + runs; run++) {
 		seed = run * 0x9e3779b97f4a7c15ull;
@@ -350,9 +349,4 @@ static int tear_down(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-
-	return cmocka_run_group_tests_name("explain", tests, set_up, tear_down);
-}
+FIXTURE(set_up, tear_down)

@@ -97,12 +97,16 @@ static void frames_compare(const struct harness_options *options)
 	harness_close(h);
 }
 
-static void at_hook(void **state)
-{
-	const enum rl_hook *hook = *state;
+static const struct {
+	const char *name;
+	enum rl_hook hook;
+} hooks[] = {{"xdp", RL_HOOK_XDP}, {"ingress", RL_HOOK_INGRESS}, {"egress", RL_HOOK_EGRESS}};
 
-	frames_compare(&(struct harness_options){
-		.hook = *hook, .program_uses = RL_USE_FILTERS | RL_USE_EXTRAS, .filters = filters});
+ROWS(at_hook, hooks, row)
+{
+	frames_compare(&(struct harness_options){.hook = row->hook,
+						 .program_uses = RL_USE_FILTERS | RL_USE_EXTRAS,
+						 .filters = filters});
 }
 
 static struct harness *filters_open(void)
@@ -115,13 +119,12 @@ static struct harness *filters_open(void)
 }
 
 /* Bytes behind the first piece are read as well. */
-static void in_pieces(void **state)
+TEST(in_pieces)
 {
 	struct harness *h = filters_open();
 	struct frame frame;
 	enum rl_reason reason;
 
-	(void)state;
 	harness_policy(h, "any filter \"udp[300:2] = 0 or ip[250] = 0\" deny");
 	frame_build(&frame, "ip4 udp=1000>53 data=500");
 	memset(frame.bytes + frame.udp_at + 8, 1, 500);
@@ -136,11 +139,10 @@ static void in_pieces(void **state)
 	harness_close(h);
 }
 
-static void joined(void **state)
+TEST(joined)
 {
 	struct harness *h = filters_open();
 
-	(void)state;
 	harness_policy(h, "any filter \"udp port 53\" allow;"
 			  "any udp not filter \"src net 10.0.0.0/8 or src net 2001:db8::/32\" deny;"
 			  "any filter \"len > 200\" limit 1/d burst 1");
@@ -155,11 +157,10 @@ static void joined(void **state)
 }
 
 /* A rule that has more conditions than there is room for beside its expression. */
-static void with_many_conditions(void **state)
+TEST(with_many_conditions)
 {
 	struct harness *h = filters_open();
 
-	(void)state;
 	harness_policy(h, "any filter \"udp port 53\" dport 1,3,5,7,9,11,53 not ttl 9 deny;"
 			  "any filter \"len > 200\" udp deny");
 	harness_expect(h, "all hold", "ip4 udp=53>9", RL_REASON_DENIED);
@@ -171,13 +172,12 @@ static void with_many_conditions(void **state)
 }
 
 /* A policy may use what the program has; a policy says which bits it goes by. */
-static void bits(void **state)
+TEST(bits)
 {
 	struct harness *h = filters_open();
 	struct compiled in_force = {0};
 	struct rl_filters found = {0};
 
-	(void)state;
 	harness_policy(h, "any filter \"len > 200\" deny; any filter \"udp port 53\" deny;"
 			  "192.0.2.0/24 filter \"len > 200\" allow");
 	assert_int_equal(policy_header_read(&h->instance, &in_force.header), 0);
@@ -190,13 +190,12 @@ static void bits(void **state)
 }
 
 /* 32 of them, the last with the highest bit. */
-static void as_many_as_there_may_be(void **state)
+TEST(as_many_as_there_may_be)
 {
 	static char texts[RL_FILTERS_MAX][32], line[64];
 	const char *many[RL_FILTERS_MAX + 1] = {0};
 	struct harness *h;
 
-	(void)state;
 	for (int i = 0; i < RL_FILTERS_MAX; i++) {
 		snprintf(texts[i], sizeof(texts[i]), "udp dst port %d", 100 + i);
 		many[i] = texts[i];
@@ -212,21 +211,4 @@ static void as_many_as_there_may_be(void **state)
 		harness_expect(h, "another", "ip4 udp=1>99", RL_REASON_UNMATCHED);
 	}
 	harness_close(h);
-}
-
-int main(void)
-{
-	static enum rl_hook hooks[] = {RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS};
-	const struct CMUnitTest tests[] = {
-		{"xdp", at_hook, NULL, NULL, &hooks[0]},
-		{"ingress", at_hook, NULL, NULL, &hooks[1]},
-		{"egress", at_hook, NULL, NULL, &hooks[2]},
-		cmocka_unit_test(in_pieces),
-		cmocka_unit_test(joined),
-		cmocka_unit_test(with_many_conditions),
-		cmocka_unit_test(bits),
-		cmocka_unit_test(as_many_as_there_may_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

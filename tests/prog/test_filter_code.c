@@ -2,26 +2,21 @@
 /* The instructions that a filter becomes do what libpcap's interpreter does with classic BPF: on
  * the same packets, cut off anywhere, by each of the ways to read what was not copied.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <bpf/bpf.h>
 
+#include "cases.h"
 #include "expression.h"
 #include "filter_oracle.h"
 #include "frame.h"
 #include "kernel/policy/filter_code.h"
 #include "random.h"
 
-#define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
 #define EXPRESSION_MAX 256
 #define PROGRAMS       10
 #define START          14 /* the IP header's place in the frames */
@@ -207,31 +202,17 @@ static void compare(enum filter_loads loads, uint64_t seed)
 	assert_true(held[0] > PROGRAMS * 500 && held[1] > PROGRAMS * 500);
 }
 
-static void by_xdp(void **state)
+TEST(by_xdp)
 {
-	(void)state;
 	compare(FILTER_LOADS_XDP, 11);
 }
 
-static void by_skb(void **state)
+TEST(by_skb)
 {
-	(void)state;
 	compare(FILTER_LOADS_SKB, 12);
 }
 
-static void by_skb_network(void **state)
+TEST(by_skb_network)
 {
-	(void)state;
 	compare(FILTER_LOADS_SKB_NETWORK, 13);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_xdp),
-		cmocka_unit_test(by_skb),
-		cmocka_unit_test(by_skb_network),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #define CROWD 16
 
 static struct harness *h;
+HARNESS_OF_EACH(set_up, tear_down, h, .sources = 16)
 static struct rl_rule numbers; /* of the first rule */
 static uint8_t crowd[CROWD][16];
 
@@ -67,9 +68,8 @@ static uint64_t spilled_word(int who)
 
 /* ---- eviction */
 
-static void idle_test(void **state)
+NAMED_TEST("idle ones go for nothing", idle_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/s burst 4");
 	crowd_send(0, 3, 4);
 	wait_ns(4 * NS_PER_SECOND);
@@ -83,9 +83,8 @@ static void idle_test(void **state)
 }
 
 /* To the nanosecond: a word equal to the current time has ended. */
-static void idle_edge_test(void **state)
+NAMED_TEST("idle to the nanosecond", idle_edge_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 1");
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(harness_within(h, crowd[i], 1), 1);
@@ -96,9 +95,8 @@ static void idle_edge_test(void **state)
 	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 }
 
-static void four_fit_test(void **state)
+NAMED_TEST("four fit", four_fit_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	for (int round = 0; round < 4; round++)
 		crowd_send(0, 3, 1);
@@ -109,9 +107,8 @@ static void four_fit_test(void **state)
 }
 
 /* The source with the shortest debt, seen once, is evicted: one packet of debt is forgotten. */
-static void once_seen_test(void **state)
+NAMED_TEST("seen once: one packet forgotten", once_seen_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 1);
 	assert_null(slot_of(0));
@@ -123,11 +120,10 @@ static void once_seen_test(void **state)
 
 /* A source that came back is spilled, and is held to its debt before it has a slot again, and when
  * it has one. */
-static void came_back_test(void **state)
+NAMED_TEST("came back: spilled and reloaded", came_back_test, set_up, tear_down)
 {
 	uint64_t start_ns = h->now_ns;
 
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 4);
 	assert_null(slot_of(0));
@@ -143,11 +139,10 @@ static void came_back_test(void **state)
 }
 
 /* A source that was spilled once came back: evicted again, it is spilled again. */
-static void came_back_twice_test(void **state)
+NAMED_TEST("came back twice: spilled twice", came_back_twice_test, set_up, tear_down)
 {
 	uint32_t within;
 
-	(void)state;
 	crowd_meet("any limit 1/h burst 8");
 	within = harness_within(h, crowd[0], 4);
 	crowd_send(1, 4, 8);
@@ -162,9 +157,17 @@ static void came_back_twice_test(void **state)
 
 /* A source that comes back and is refused counts as come back, whether or not the refusal may be
  * cached. */
-static void came_back_refused_test(void **state)
+static const struct {
+	const char *name, *rules;
+} refusals[] = {
+	{"came back and was refused: spilled", "any limit 1/h burst 1"},
+	{"came back and was refused, which does not stand: spilled",
+	 "any limit 1/h burst 1; 192.0.2.9 limit 1/h over ban 1s source"},
+};
+
+ROWS(came_back_refused_test, refusals, row, set_up, tear_down)
 {
-	crowd_meet(*state);
+	crowd_meet(row->rules);
 	assert_int_equal(harness_within(h, crowd[0], 9), 1);
 	wait_ns(1);
 	crowd_send(1, 4, 1);
@@ -174,12 +177,11 @@ static void came_back_refused_test(void **state)
 
 /* ---- the hint */
 
-static void hint_test(void **state)
+NAMED_TEST("the LRU is asked on a miss with a hint", hint_test, set_up, tear_down)
 {
 	struct hot_key key;
 	uint64_t word, hint;
 
-	(void)state;
 	crowd_meet("any limit 1/h burst 2");
 	key = harness_key(h, &numbers, crowd[0]);
 	word = (h->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
@@ -198,9 +200,8 @@ static void hint_test(void **state)
 }
 
 /* The hint stays while other sources take over its slot. */
-static void hint_stays_test(void **state)
+NAMED_TEST("the hint stays", hint_stays_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 4);
 	for (int i = 5; i < CROWD; i++) {
@@ -231,9 +232,8 @@ static void crowd_lose(void)
 
 /* The hint of a source that was spilled with a full bucket stands while the source owes, whichever
  * sources miss meanwhile, and is gone after eight times as long. */
-static void hint_ends_test(void **state)
+ROWS(hint_ends_test, agings, aging, set_up, tear_down)
 {
-	const struct aging *aging = *state;
 	uint32_t burst;
 
 	crowd_meet(aging->rule);
@@ -265,9 +265,8 @@ static const struct lasting {
 
 /* A state in an LRU is found for as long as it matters, however long that goes on, though its slot
  * is lost again and again: every packet that it admits lets the hint last. */
-static void hint_lasts_test(void **state)
+ROWS(hint_lasts_test, lastings, lasting, set_up, tear_down)
 {
-	const struct lasting *lasting = *state;
 	uint64_t times[256] = {0};
 	uint32_t count = 0;
 
@@ -291,9 +290,8 @@ static void hint_lasts_test(void **state)
 /* ---- another policy */
 
 /* A spilled source's debt under the old rate does not delay it under the new one. */
-static void faster_test(void **state)
+NAMED_TEST("a faster rate acts on spilled ones", faster_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 9");
 	crowd_send(0, 4, 9);
 	assert_true(spilled_word(0) != 0);
@@ -303,9 +301,8 @@ static void faster_test(void **state)
 	assert_true(harness_within(h, crowd[0], 1) == 1);
 }
 
-static void other_limit_test(void **state)
+NAMED_TEST("another algorithm begins anew", other_limit_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 5, 4);
 	harness_policy(h, "any limit leaky-bucket 1/h queue 4");
@@ -315,9 +312,8 @@ static void other_limit_test(void **state)
 
 /* ---- forgiven */
 
-static void forgive_slot_test(void **state)
+NAMED_TEST("forgiven in a slot", forgive_slot_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 1, 4);
 	assert_int_equal(harness_forgive(h, crowd[0]), 1);
@@ -325,9 +321,8 @@ static void forgive_slot_test(void **state)
 	assert_int_equal(harness_within(h, crowd[1], 9), 0);
 }
 
-static void forgive_spilled_test(void **state)
+NAMED_TEST("forgiven and spilled", forgive_spilled_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 4);
 	assert_true(spilled_word(0) != 0);
@@ -347,9 +342,9 @@ static const char *const forgiven[] = {
 	"any limit sliding-log 4/h per source+dest",
 };
 
-static void forgive_test(void **state)
+ROWS(forgive_test, forgiven, row, set_up, tear_down)
 {
-	harness_policy(h, *state);
+	harness_policy(h, *row);
 	address_ip4(crowd[0], 1);
 	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 	assert_int_equal(harness_forgive(h, crowd[0]), 1);
@@ -371,9 +366,8 @@ static void logs_lose(void)
 }
 
 /* The LRU may have evicted the log: the refusal in the hot table is then all that is left. */
-static void forgive_refusal_alone_test(void **state)
+NAMED_TEST("forgiven when only the refusal is left", forgive_refusal_alone_test, set_up, tear_down)
 {
-	(void)state;
 	crowd_meet("any limit sliding-log 4/h");
 	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 	logs_lose();
@@ -385,9 +379,9 @@ static void forgive_refusal_alone_test(void **state)
 }
 
 /* A confirmed key whose log is gone may send again: nothing is shown of it. */
-static void confirmed_alone_test(void **state)
+NAMED_TEST("nothing is shown of a confirmed key without a state", confirmed_alone_test, set_up,
+	   tear_down)
 {
-	(void)state;
 	crowd_meet("any limit sliding-log 4/h");
 	assert_int_equal(harness_within(h, crowd[0], 2), 2);
 	logs_lose();
@@ -398,13 +392,12 @@ static void confirmed_alone_test(void **state)
 }
 
 /* A refusal belongs to the policy that it was given under: a larger N acts at once. */
-static void raise_test(void **state)
+NAMED_TEST("a larger N acts at once", raise_test, set_up, tear_down)
 {
 	static const char *const forms[] = {"fixed-window %u/h", "sliding-window %u/h",
 					    "sliding-log %u/h"};
 	char rule[80], words[64];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		address_ip4(crowd[0], 1 + i);
 		for (uint32_t n = 4; n <= 20; n += 4) {
@@ -429,10 +422,9 @@ static const struct cycle {
 };
 
 /* No key gets more for having other keys of the same source beside it. */
-static void cycle_test(void **state)
+ROWS(cycle_test, cycles, cycle)
 {
 	static const struct harness_options options = {.sources = 4096};
-	const struct cycle *cycle = *state;
 	struct harness *own = harness_open(&options);
 	uint32_t within = 0;
 	struct frame frame;
@@ -453,12 +445,11 @@ static void cycle_test(void **state)
 
 /* Source and destination are not interchangeable: A to B differs from B to A, A to A from C to C.
  */
-static void swapped_test(void **state)
+NAMED_TEST("directions are told apart", swapped_test, set_up, tear_down)
 {
 	static const int ends[][2] = {{0, 1}, {1, 0}, {0, 0}, {1, 1}, {2, 2}};
 	struct frame frame;
 
-	(void)state;
 	crowd_meet("any limit 1/h burst 1 per source+dest");
 	frame_build(&frame, "ip4 udp");
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -466,85 +457,4 @@ static void swapped_test(void **state)
 		frame_dest(&frame, crowd[ends[i][1]]);
 		assert_int_equal(harness_run(h, &frame), RL_REASON_WITHIN);
 	}
-}
-
-/* ---- */
-
-static const struct CMUnitTest singles[] = {
-	{"idle ones go for nothing", idle_test, NULL, NULL, NULL},
-	{"idle to the nanosecond", idle_edge_test, NULL, NULL, NULL},
-	{"four fit", four_fit_test, NULL, NULL, NULL},
-	{"seen once: one packet forgotten", once_seen_test, NULL, NULL, NULL},
-	{"came back: spilled and reloaded", came_back_test, NULL, NULL, NULL},
-	{"came back twice: spilled twice", came_back_twice_test, NULL, NULL, NULL},
-	{"came back and was refused: spilled", came_back_refused_test, NULL, NULL,
-	 "any limit 1/h burst 1"},
-	{"came back and was refused, which does not stand: spilled", came_back_refused_test, NULL,
-	 NULL, "any limit 1/h burst 1; 192.0.2.9 limit 1/h over ban 1s source"},
-	{"the LRU is asked on a miss with a hint", hint_test, NULL, NULL, NULL},
-	{"the hint stays", hint_stays_test, NULL, NULL, NULL},
-	{"a faster rate acts on spilled ones", faster_test, NULL, NULL, NULL},
-	{"another algorithm begins anew", other_limit_test, NULL, NULL, NULL},
-	{"forgiven in a slot", forgive_slot_test, NULL, NULL, NULL},
-	{"forgiven and spilled", forgive_spilled_test, NULL, NULL, NULL},
-	{"forgiven when only the refusal is left", forgive_refusal_alone_test, NULL, NULL, NULL},
-	{"nothing is shown of a confirmed key without a state", confirmed_alone_test, NULL, NULL,
-	 NULL},
-	{"a larger N acts at once", raise_test, NULL, NULL, NULL},
-	{"directions are told apart", swapped_test, NULL, NULL, NULL},
-};
-
-static int set_up(void **state)
-{
-	static const struct harness_options options = {.sources = 16};
-
-	(void)state;
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	h = NULL;
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(singles) + ARRAY_SIZE(agings) + ARRAY_SIZE(lastings) +
-			       ARRAY_SIZE(forgiven) + ARRAY_SIZE(cycles)];
-static char names[ARRAY_SIZE(agings) + ARRAY_SIZE(lastings)][80];
-
-static void hints_add(struct CMUnitTest **next)
-{
-	char(*name)[80] = names;
-
-	for (size_t i = 0; i < ARRAY_SIZE(agings); i++, name++) {
-		snprintf(*name, sizeof(*name), "the hint ends: %s", agings[i].rule);
-		*(*next)++ = (struct CMUnitTest){*name, hint_ends_test, set_up, tear_down,
-						 (void *)&agings[i]};
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(lastings); i++, name++) {
-		snprintf(*name, sizeof(*name), "the hint lasts: %s, %u", lastings[i].rule,
-			 lastings[i].turns);
-		*(*next)++ = (struct CMUnitTest){*name, hint_lasts_test, set_up, tear_down,
-						 (void *)&lastings[i]};
-	}
-}
-
-int main(void)
-{
-	struct CMUnitTest *next = tests;
-
-	for (size_t i = 0; i < ARRAY_SIZE(singles); i++)
-		*next++ = (struct CMUnitTest){singles[i].name, singles[i].test_func, set_up,
-					      tear_down, singles[i].initial_state};
-	hints_add(&next);
-	for (size_t i = 0; i < ARRAY_SIZE(forgiven); i++)
-		*next++ = (struct CMUnitTest){forgiven[i], forgive_test, set_up, tear_down,
-					      (void *)forgiven[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(cycles); i++)
-		*next++ = (struct CMUnitTest){cycles[i].name, cycle_test, NULL, NULL,
-					      (void *)&cycles[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,8 @@ static const struct frame *frame_draw(struct post *post, const struct row *row)
 	return frame;
 }
 
-static struct harness *hot, *lru;
+HARNESS(hot, .sources = 65536, .table = RL_TABLE_HOT, .seed = {11, 12})
+HARNESS(lru, .sources = 65536, .table = RL_TABLE_LRU)
 
 /* Fresh states: limits that went and come back are new ones, and all that is known or banned is so
  * no longer. */
@@ -130,9 +131,8 @@ static void row_begin(struct harness *h, const char *rules)
 	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
-	const struct row *row = *state;
 	struct post post = {.seed = 20250711};
 	uint64_t evictions = harness_pressure(hot, RL_PRESSURE_EVICTIONS);
 	uint32_t passed = 0;
@@ -156,34 +156,4 @@ static void row_test(void **state)
 	}
 	assert_true(passed > row->packets / 50 && passed < row->packets / 50 * 49);
 	assert_int_equal(harness_pressure(hot, RL_PRESSURE_EVICTIONS), evictions);
-}
-
-static int set_up(void **state)
-{
-	static const struct harness_options with_hot = {
-		.sources = 65536, .table = RL_TABLE_HOT, .seed = {11, 12}};
-	static const struct harness_options with_lru = {.sources = 65536, .table = RL_TABLE_LRU};
-
-	(void)state;
-	hot = harness_open(&with_hot);
-	lru = harness_open(&with_lru);
-	return hot && lru ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(hot);
-	harness_close(lru);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(rows)];
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] =
-			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -51,9 +51,8 @@ static void filling_judge(struct harness *h, uint32_t count, uint8_t *crowded, u
 	free(within);
 }
 
-static void filling_test(void **state)
+ROWS(filling_test, fillings, filling)
 {
-	const struct filling *filling = *state;
 	struct harness_options options = {.sources = filling->sources, .seed = {77, 99}};
 	struct harness *h = harness_open(&options);
 	uint32_t count = (uint64_t)filling->sources * filling->percent / 100;
@@ -91,10 +90,8 @@ static const struct few {
 };
 
 /* However few sources are asked for, at least so many have a bucket each. */
-static void few_test(void **state)
+ROWS(few_test, fews, few)
 {
-	const struct few *few = *state;
-
 	for (uint32_t count = 1; count <= FEW; count++) {
 		struct harness_options options = {.sources = count, .table = few->table};
 		struct harness *h = harness_open(&options);
@@ -179,11 +176,10 @@ static struct rl_rule victim_numbers(struct harness *h, const char *rules)
 			       strstr(rules, "10.0.0.0/8 ") ? strstr(rules, "device") ? 3 : 1 : 0);
 }
 
-static void crush_test(void **state)
+ROWS(crush_test, crushes, crush)
 {
 	static const struct harness_options options = {.sources = 1024, .seed = {5, 6}};
 	static const uint8_t addr[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
-	const struct crush *crush = *state;
 	struct victim v = {.h = harness_open(&options), .seed = 4711};
 	uint64_t start_ns;
 
@@ -238,14 +234,14 @@ static void town_flood(struct town *town, uint32_t packets)
 
 /* Eight known sources, each at half its limit, 5000 strangers a second: no packet of the known is
  * lost, and strangers get in as the cap says. */
-static void known_test(void **state)
+ROWS(known_test, known_rules, row)
 {
 	static const struct harness_options options = {.sources = 1024, .seed = {1, 2}};
 	struct town town = {.h = harness_open(&options)};
 	uint8_t known[16] = {[10] = 0xff, 0xff, 192, 0, 2, 0};
 
 	assert_non_null(town.h);
-	harness_policy(town.h, *state);
+	harness_policy(town.h, *row);
 	for (int i = 0; i < 8; i++, known[15]++)
 		assert_int_equal(harness_within(town.h, known, 1), 1);
 	harness_clock(town.h, town.h->now_ns + NS_PER_SECOND);
@@ -263,24 +259,7 @@ static void known_test(void **state)
 
 /* ---- */
 
-static struct CMUnitTest tests[ARRAY_SIZE(fillings) + ARRAY_SIZE(fews) + ARRAY_SIZE(crushes) +
-			       ARRAY_SIZE(known_rules)];
-
-int main(void)
+AT_START(stay)
 {
-	struct CMUnitTest *next = tests;
-
 	cpu_stay(sched_getcpu()); /* the shares of --table cpu are each CPU's */
-	for (size_t i = 0; i < ARRAY_SIZE(fews); i++)
-		*next++ = (struct CMUnitTest){fews[i].name, few_test, NULL, NULL, (void *)&fews[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(fillings); i++)
-		*next++ = (struct CMUnitTest){fillings[i].name, filling_test, NULL, NULL,
-					      (void *)&fillings[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(crushes); i++)
-		*next++ = (struct CMUnitTest){crushes[i].name, crush_test, NULL, NULL,
-					      (void *)&crushes[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(known_rules); i++)
-		*next++ = (struct CMUnitTest){known_rules[i], known_test, NULL, NULL,
-					      (void *)known_rules[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

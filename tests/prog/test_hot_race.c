@@ -70,7 +70,7 @@ static uint32_t strangers_find(struct harness *h, uint8_t (*out)[16], uint32_t c
 /* The clock stands still. The source passes its burst, and at most one packet for each slot that it
  * was given: strangers send one packet each and pass it, since a key seen for the first time has a
  * fresh state; so all other slots that were assigned were the source's. */
-static void crush_test(void **state)
+NAMED_TEST("a source among strangers, on two CPUs", crush_test)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t strangers[2 * STRANGERS][16];
@@ -79,7 +79,6 @@ static void crush_test(void **state)
 	uint64_t inserted;
 	pthread_t second;
 
-	(void)state;
 	assert_non_null(one.h);
 	harness_policy(one.h, "192.0.2.1 limit 1/m burst 600; 10.0.0.0/8 limit 2/d burst 2");
 	strangers_find(one.h, strangers, 2 * STRANGERS);
@@ -134,7 +133,7 @@ static const char *const fire_rules[] = {
 
 /* Forgiving admits as many packets as the limit allows, though packets that are refused never
  * pause. A packet that was reading the old state meanwhile may undo it, which is rare. */
-static void pardon_test(void **state)
+ROWS(pardon_test, fire_rules, row)
 {
 	static const struct harness_options options = {.sources = 4096, .seed = {8, 9}};
 	struct fire fire = {.h = harness_open(&options)};
@@ -143,7 +142,7 @@ static void pardon_test(void **state)
 
 	assert_non_null(fire.h);
 	cpu_stay(0);
-	harness_policy(fire.h, *state);
+	harness_policy(fire.h, *row);
 	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
 	assert_true(within_reaches(&fire, ALLOWED));
 	for (uint32_t i = 0; i < PARDONS && i - acted <= PARDONS / 10; i++) {
@@ -179,7 +178,7 @@ static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t pac
 /* Three slots of the set are taken for days. The fourth holds the source, which owes hours, or the
  * latest stranger. A packet of the source, counted while its slot is taken, may be added to the
  * debt of the stranger, which may send three and sends two; the source's debt must not. */
-static void unconfirmed_test(void **state)
+NAMED_TEST("a stranger starts fresh", unconfirmed_test)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t strangers[STRANGERS][16];
@@ -188,7 +187,6 @@ static void unconfirmed_test(void **state)
 	uint32_t refused = 0;
 	pthread_t second;
 
-	(void)state;
 	assert_non_null(fire.h);
 	cpu_stay(0);
 	harness_policy(fire.h, "192.0.2.1 limit 1/s burst 86400; 10.0.0.0/8 limit 1/m burst 3");
@@ -258,7 +256,7 @@ static uint32_t flags_strayed(const struct rl_hot_set *set, const uint64_t recen
 
 /* Strangers send one packet each and owe longer, so that each takes the slot of a source that is
  * just coming back. No stranger came back, so none is refused: no flag of theirs is set. */
-static void flags_test(void **state)
+ROWS(flags_test, flag_rules, rules)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t strangers[RETURNS][16], returning[RETURNS][16];
@@ -271,7 +269,7 @@ static void flags_test(void **state)
 
 	assert_non_null(visits.h);
 	cpu_stay(0);
-	harness_policy(visits.h, *state);
+	harness_policy(visits.h, *rules);
 	numbers = harness_numbers(visits.h, 0);
 	theirs = harness_numbers(visits.h, 1);
 	set = &visits.h->table.sets[0];
@@ -287,25 +285,4 @@ static void flags_test(void **state)
 	assert_int_equal(pthread_join(second, NULL), 0);
 	harness_close(visits.h);
 	assert_int_equal(strayed, 0);
-}
-
-/* ---- */
-
-static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules) + ARRAY_SIZE(flag_rules)] = {
-	{"a source among strangers, on two CPUs", crush_test, NULL, NULL, NULL},
-	{"a stranger starts fresh", unconfirmed_test, NULL, NULL, NULL},
-	{"flags stay with their key, which comes back", flags_test, NULL, NULL, NULL},
-	{"flags stay with their key, which gets a state", flags_test, NULL, NULL, NULL},
-};
-
-int main(void)
-{
-	struct CMUnitTest *next = tests + 2;
-
-	for (size_t i = 0; i < ARRAY_SIZE(flag_rules); i++)
-		(next++)->initial_state = (void *)flag_rules[i];
-	for (size_t i = 0; i < ARRAY_SIZE(fire_rules); i++)
-		*next++ = (struct CMUnitTest){fire_rules[i], pardon_test, NULL, NULL,
-					      (void *)fire_rules[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

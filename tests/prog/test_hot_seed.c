@@ -88,9 +88,8 @@ static void policies_put(const struct row *row)
 	}
 }
 
-static void meet_test(void **state)
+ROWS(meet_test, rows, row)
 {
-	const struct row *row = *state;
 	uint8_t crowd[CROWD][16];
 
 	policies_put(row);
@@ -103,25 +102,25 @@ static void meet_test(void **state)
 	assert_in_range(cached(drawn), CROWD - BY_CHANCE, CROWD);
 }
 
-int main(void)
+static int rigs_open(void **state)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(rows)];
 	uint64_t seed[2];
-	int failed;
 
+	(void)state;
 	cpu_stay(0);
 	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
-		return 1;
+		return -1;
 	known = rig_of(0, 0);
-	drawn = known ? rig_of(seed[0], seed[1]) : NULL;
-	if (!drawn)
-		return 1;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-					       .test_func = meet_test,
-					       .initial_state = (void *)&rows[i]};
-	failed = _cmocka_run_group_tests("chosen sources", tests, ARRAY_SIZE(rows), NULL, NULL);
+	drawn = rig_of(seed[0], seed[1]);
+	return known && drawn ? 0 : -1;
+}
+
+static int rigs_close(void **state)
+{
+	(void)state;
 	harness_close(known);
 	harness_close(drawn);
-	return failed;
+	return 0;
 }
+
+FIXTURE(rigs_open, rigs_close)

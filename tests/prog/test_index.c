@@ -403,12 +403,11 @@ static const struct harness_options options[] = {
 	{.program_uses = RL_USE_INDEX | RL_USE_EXTRAS, .prefixes = 8192, .hook = RL_HOOK_INGRESS},
 };
 
-static void random_test(void **state)
+TEST(random_test)
 {
 	static char text[1 << 18];
 	uint64_t reasons[RL_REASON_COUNT] = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(options); i++) {
 		struct harness *h = harness_open(&options[i]);
 
@@ -443,14 +442,13 @@ static void text_grow(char *out, size_t size, uint32_t rules)
 }
 
 /* States and counters outlive the way to an index and back; a limit that refuses still does. */
-static void grow_test(void **state)
+TEST(grow_test)
 {
 	static const uint32_t steps[] = {8, 9, 300, 1024, 9, 8, 2};
 	static char text[1 << 16];
 	struct harness *h = harness_open(&options[0]);
 	struct rule_counters counters;
 
-	(void)state;
 	assert_non_null(h);
 	for (uint32_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		text_grow(text, sizeof(text), steps[i]);
@@ -510,13 +508,12 @@ static size_t prefix_count(struct harness *h, const char *text)
 #define NINE(prefix) SEVEN(prefix) prefix " udp dport 40008 deny; " prefix " udp dport 40009 deny; "
 
 /* Rule by rule, of a prefix and of `any`, beside a prefix that is changed in place. */
-static void one_by_one_test(void **state)
+TEST(one_by_one_test)
 {
 	static const char *const prefixes[] = {"10.0.0.0/8", "any"};
 	struct harness *h = harness_open(&options[0]);
 	char text[128];
 
-	(void)state;
 	assert_non_null(h);
 	harness_policy(h, "10.0.0.0/8 deny; 192.0.2.0/24 udp allow; " SEVEN("10.0.0.0/8")
 				  SEVEN("any"));
@@ -692,16 +689,8 @@ static const struct scenario rows[] = {
 					    "ip4 udp=8>5 : within | ip4 udp=8>5 : over"},
 };
 
-int main(void)
+AT_START(rows_add_each)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_test),
-		cmocka_unit_test(grow_test),
-		cmocka_unit_test(one_by_one_test),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
 	for (size_t i = 0; i < 2; i++)
-		failed += scenarios_test(rows, ARRAY_SIZE(rows), &options[i]);
-	return failed;
+		scenarios_add(rows, ARRAY_SIZE(rows), &options[i]);
 }

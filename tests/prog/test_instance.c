@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "scenario.h"
 
-static struct harness *h;
+HARNESS(h)
 
 /* Prefixes nested as deeply as possible: `shortest` for the shortest, a rule that does not match
  * for all others, then `last`. */
@@ -34,11 +34,10 @@ static void nest_policy(bool ip4, const char *shortest, const char *last)
 	harness_policy(h, text);
 }
 
-static void nest_test(void **state)
+TEST(nest_test)
 {
 	static const char *const frames[] = {"ip6=ffff:ffff:: udp", "ip4=255.255.255.255 udp"};
 
-	(void)state;
 	for (int ip4 = 0; ip4 < 2; ip4++) {
 		nest_policy(ip4, "tcp deny", "");
 		harness_expect(h, "nothing", frames[ip4], RL_REASON_UNMATCHED);
@@ -76,10 +75,9 @@ static const struct row {
 	 "ip4=192.0.2.2>198.51.100.2 udp : allowed"},
 };
 
-static void by_dest_test(void **state)
+ROWS(by_dest_test, by_dest, row)
 {
 	static const struct harness_options options = {.by_dest = true};
-	const struct row *row = *state;
 	struct harness *own = harness_open(&options);
 
 	assert_non_null(own);
@@ -107,18 +105,18 @@ static uint32_t entries_of(int map)
 }
 
 static const struct full {
+	const char *name;
 	enum rl_table table;
 	uint32_t least, most; /* states in LRU maps at the end */
 } fulls[] = {
-	{RL_TABLE_HOT, 0, 1},
-	{RL_TABLE_LRU, 512, 1024},
+	{"full, --table hot: strangers seen once leave no state", RL_TABLE_HOT, 0, 1},
+	{"full, --table lru: as many states as there is room for", RL_TABLE_LRU, 512, 1024},
 };
 
 /* Every stranger is limited like any other source. A source that sends all the time is not evicted
  * among them: it passes the burst, once or (an LRU is not exact) a few times in 100,000 packets. */
-static void full_test(void **state)
+ROWS(full_test, fulls, full)
 {
-	const struct full *full = *state;
 	struct harness *own =
 		harness_open(&(struct harness_options){.table = full->table, .sources = 1024});
 	uint32_t within = 0;
@@ -186,18 +184,22 @@ static uint64_t race_pair(const char *policy)
 /* The clock stands still: exactly the burst is admitted. A packet that loses the race for the word
  * too often is refused, so fewer packets could be admitted if fewer were sent, but not with so
  * many. */
-static void race_test(void **state)
-{
-	const char *policy = *state;
+static const struct {
+	const char *name, *policy;
+} races[] = {
+	{"race for one source", "rule any limit 1/s burst 50000"},
+	{"race for a shared state", "rule device limit 1/s burst 50000"},
+};
 
+ROWS(race_test, races, row)
+{
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(race_pair(policy), RACE_BURST);
+		assert_int_equal(race_pair(row->policy), RACE_BURST);
 }
 
 /* The first limit gets refunds for packets that the second refused, exact to the packet. */
-static void race_refund_test(void **state)
+TEST(race_refund_test)
 {
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(race_pair("rule any limit 1/s burst 50100; rule any limit 1/s "
 					   "burst 50000 per rule"),
@@ -222,9 +224,8 @@ static uint32_t admitted_of(const struct frame *frame, uint32_t offers)
 }
 
 /* Never above the burst, and below it by at most a 64th that other CPUs may hold. */
-static void lease_race_test(void **state)
+TEST(lease_race_test)
 {
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		uint64_t admitted = race_pair("rule device " LEASED);
 
@@ -234,12 +235,11 @@ static void lease_race_test(void **state)
 }
 
 /* From one CPU over 50 ms: the burst and the rate, not above, and the rate within a 1000th. */
-static void lease_rate_test(void **state)
+TEST(lease_rate_test)
 {
 	uint64_t start_ns = 400 * NS_PER_DAY, admitted = 0;
 	struct frame frame;
 
-	(void)state;
 	frame_build(&frame, "ip4 udp");
 	harness_policy(h, "");
 	harness_policy(h, "rule device limit 1m/second burst 5000");
@@ -252,12 +252,11 @@ static void lease_rate_test(void **state)
 }
 
 /* A batch or a bucket gets refunds for packets that another limit refused. */
-static void lease_refund_test(void **state)
+TEST(lease_refund_test)
 {
 	uint32_t admitted, left;
 	struct frame frame;
 
-	(void)state;
 	frame_build(&frame, "ip4 udp");
 	admitted = race_pair("rule any limit 1/s burst 60000; rule device " LEASED);
 	harness_policy(h, "rule any limit 1/s burst 60000");
@@ -268,46 +267,4 @@ static void lease_refund_test(void **state)
 	harness_policy(h, "rule any limit 1m/second burst 51000 per rule");
 	left = admitted_of(&frame, 2000);
 	assert_true(left <= 1000 && left + 51000 / 64 + 2 >= 1000);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(nest_test),
-	{"full, --table hot: strangers seen once leave no state", full_test, NULL, NULL,
-	 (void *)&fulls[0]},
-	{"full, --table lru: as many states as there is room for", full_test, NULL, NULL,
-	 (void *)&fulls[1]},
-	{"race for one source", race_test, NULL, NULL, (void *)"rule any limit 1/s burst 50000"},
-	{"race for a shared state", race_test, NULL, NULL,
-	 (void *)"rule device limit 1/s burst 50000"},
-	cmocka_unit_test(race_refund_test),
-	cmocka_unit_test(lease_race_test),
-	cmocka_unit_test(lease_rate_test),
-	cmocka_unit_test(lease_refund_test),
-};
-
-static int set_up(void **state)
-{
-	static const struct harness_options defaults;
-
-	(void)state;
-	h = harness_open(&defaults);
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(by_dest) + ARRAY_SIZE(singles)];
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(by_dest); i++)
-		tests[i] = (struct CMUnitTest){by_dest[i].name, by_dest_test, NULL, NULL,
-					       (void *)&by_dest[i]};
-	memcpy(tests + ARRAY_SIZE(by_dest), singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

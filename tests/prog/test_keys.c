@@ -234,20 +234,18 @@ static void keys_check(enum rl_table table)
 	harness_close(h);
 }
 
-static void keys_hot(void **state)
+TEST(keys_hot)
 {
-	(void)state;
 	keys_check(RL_TABLE_HOT);
 }
 
-static void keys_lru(void **state)
+TEST(keys_lru)
 {
-	(void)state;
 	keys_check(RL_TABLE_LRU);
 }
 
 /* A ban is the key's: others of the same address pass. */
-static void ban_test(void **state)
+TEST(ban_test)
 {
 	static const struct {
 		const char *words;
@@ -260,7 +258,6 @@ static void ban_test(void **state)
 		{"ip4=192.0.2.1>198.51.100.2 udp=1>53", RL_REASON_WITHIN},
 	};
 
-	(void)state;
 	h = harness_open(&(struct harness_options){.program_uses = RL_USE_KEY_PARTS});
 	assert_non_null(h);
 	harness_policy(h, "any limit 1/h burst 1 per dest+dport over ban 10m");
@@ -269,7 +266,7 @@ static void ban_test(void **state)
 	harness_close(h);
 }
 
-static void packets_build(void)
+AT_START(packets_build)
 {
 	for (size_t i = 0; i < PACKETS; i++) {
 		const char *words = rows[i].words;
@@ -283,16 +280,4 @@ static void packets_build(void)
 		assert_int_equal(prefix_parse(from, addresses[i][SOURCE], &len, NULL), 0);
 		assert_int_equal(prefix_parse(to, addresses[i][DEST], &len, NULL), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_hot),
-		cmocka_unit_test(keys_lru),
-		cmocka_unit_test(ban_test),
-	};
-
-	packets_build();
-	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
 }

@@ -127,9 +127,8 @@ static const struct row {
 };
 
 /* Two CPUs in turn, one of which is late by up to a tick. until_ns[]: what the manual says. */
-static void lives_test(void **state)
+ROWS(lives_test, rows, row)
 {
-	const struct row *row = *state;
 	uint64_t until_ns[SOURCES] = {0}, seed = 17, now = NS_PER_DAY, known = 0, new = 0;
 
 	fresh(row->by_dest);
@@ -163,9 +162,8 @@ static void lives_test(void **state)
 /* ---- strangers */
 
 /* A quarter as many known sources as there are slots: one bit each of 3584. */
-static void strangers_test(void **state)
+TEST(strangers_test)
 {
-	(void)state;
 	fresh(false);
 	assert_int_equal(asked_permille(), 0);
 	for (uint32_t i = 0; i < 1024; i++)
@@ -179,11 +177,10 @@ static void strangers_test(void **state)
 
 /* ---- where there is a filter */
 
-static void made_test(void **state)
+TEST(made_test)
 {
 	static const enum rl_table others[] = {RL_TABLE_LRU, RL_TABLE_CPU};
 
-	(void)state;
 	fresh(false);
 	assert_true(has_filter());
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -197,20 +194,16 @@ static void made_test(void **state)
 	}
 }
 
-int main(void)
+AT_START(stay)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + 2] = {
-		[ARRAY_SIZE(rows)] = cmocka_unit_test(strangers_test),
-		cmocka_unit_test(made_test),
-	};
-	int failed;
-
 	cpu_stay(0);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-					       .test_func = lives_test,
-					       .initial_state = (void *)&rows[i]};
-	failed = _cmocka_run_group_tests("known sources", tests, ARRAY_SIZE(tests), NULL, NULL);
-	harness_close(h);
-	return failed;
 }
+
+static int end(void **state)
+{
+	(void)state;
+	harness_close(h);
+	return 0;
+}
+
+FIXTURE(NULL, end)

@@ -357,9 +357,4 @@ static const struct scenario rows[] = {
 			       "# 192.0.2.1 deny : 1 2 0"},
 };
 
-int main(void)
-{
-	static const struct harness_options defaults;
-
-	return scenarios_test(rows, ARRAY_SIZE(rows), &defaults);
-}
+SCENARIOS(rows)

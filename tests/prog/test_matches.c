@@ -235,7 +235,9 @@ struct packet_row {
 static struct packet_row packets[PACKETS_MAX];
 static size_t packet_count;
 
-static struct harness *xdp, *tc, *jumbo; /* jumbo: its frames come in pieces */
+HARNESS(xdp, .program_uses = RL_USE_PROGRAM)
+HARNESS(tc, .hook = RL_HOOK_INGRESS, .program_uses = RL_USE_PROGRAM)
+HARNESS(jumbo, .mtu = 9000, .program_uses = RL_USE_PROGRAM) /* its frames come in pieces */
 static const uint32_t linears[] = {34, ETH_HLEN, 0};
 static size_t linear_count; /* of them, that this kernel's test run makes */
 
@@ -300,30 +302,10 @@ static void policies_set(void)
 
 static int set_up(void **state)
 {
-	static const struct harness_options at_xdp = {.program_uses = RL_USE_PROGRAM};
-	static const struct harness_options at_tc = {.hook = RL_HOOK_INGRESS,
-						     .program_uses = RL_USE_PROGRAM};
-	static const struct harness_options with_jumbo = {.mtu = 9000,
-							  .program_uses = RL_USE_PROGRAM};
-
 	(void)state;
-	xdp = harness_open(&at_xdp);
-	tc = harness_open(&at_tc);
-	jumbo = harness_open(&with_jumbo);
-	if (!xdp || !tc || !jumbo)
-		return -1;
 	linear_count = ARRAY_SIZE(linears) - !harness_has_empty_linear(jumbo);
 	packets_make();
 	policies_set();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(xdp);
-	harness_close(tc);
-	harness_close(jumbo);
 	return 0;
 }
 
@@ -378,7 +360,7 @@ static void row_test(void **state)
 /* ---- what the rows do not say */
 
 /* A packet that the kernel has merged counts with the length of its packets on the wire. */
-static void segments_test(void **state)
+NAMED_TEST("length of segments", segments_test)
 {
 	static const struct {
 		const char *words;
@@ -395,7 +377,6 @@ static void segments_test(void **state)
 	struct frame frame;
 	char policy[80];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(merged); i++) {
 		struct __sk_buff skb = {.gso_size = merged[i].gso_size,
 					.gso_segs = merged[i].gso_segs};
@@ -410,7 +391,7 @@ static void segments_test(void **state)
 }
 
 /* An address is in no prefix of the other family. */
-static void families_test(void **state)
+NAMED_TEST("families", families_test)
 {
 	static const struct {
 		const char *policy;
@@ -424,7 +405,6 @@ static void families_test(void **state)
 		{"any not dst 203.0.113.1 deny", RL_REASON_DENIED, RL_REASON_DENIED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		harness_policy(xdp, policies[i].policy);
 		harness_expect(xdp, policies[i].policy, "ip4 udp", policies[i].ip4);
@@ -434,11 +414,10 @@ static void families_test(void **state)
 
 /* All packets of known sources share a limit, and those of new ones do not meet it: it is no limit
  * of every packet, nor of those of new sources. */
-static void known_test(void **state)
+NAMED_TEST("not new-source", known_test)
 {
 	uint8_t addr[16];
 
-	(void)state;
 	harness_renew(xdp, "device not new-source limit 1/d burst 1 per rule");
 	for (uint32_t i = 0; i < 3; i++) {
 		address_ip4(addr, 0x10000 + i);
@@ -451,9 +430,8 @@ static void known_test(void **state)
 }
 
 /* The program has the code for these words where the policy uses them, and no more. */
-static void swapped_test(void **state)
+NAMED_TEST("one policy after the other", swapped_test)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		harness_policy(xdp, "any udp payload 0 aa deny; any tcp not ttl 64 deny");
 		harness_expect(xdp, "payload", "ip4 udp bytes=aa", RL_REASON_DENIED);
@@ -467,12 +445,11 @@ static void swapped_test(void **state)
 }
 
 /* A first fragment that ends before the bytes: only who denies it fears them. */
-static void fragments_test(void **state)
+NAMED_TEST("who fears what fragments hide", fragments_test)
 {
 	static const char *const ends[] = {"allow", "limit 1/d burst 1 per rule", "deny"};
 	char policy[80];
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(ends); i++) {
 		snprintf(policy, sizeof(policy), "any udp %spayload 0 aa %s", i % 2 ? "not " : "",
 			 ends[i / 2]);
@@ -483,25 +460,11 @@ static void fragments_test(void **state)
 	}
 }
 
-static struct CMUnitTest tests[ARRAY_SIZE(rows) + 5];
-static char names[ARRAY_SIZE(rows)][200];
-
-int main(void)
+AT_START(rows_add_each)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		snprintf(names[i], sizeof(names[i]), "%s%s%s: %s", rows[i].besides ?: "",
-			 rows[i].besides ? " " : "", rows[i].match, rows[i].words);
-		tests[count++] =
-			(struct CMUnitTest){names[i], row_test, NULL, NULL, (void *)&rows[i]};
-	}
-	tests[count++] = (struct CMUnitTest){"length of segments", segments_test, NULL, NULL, NULL};
-	tests[count++] = (struct CMUnitTest){"families", families_test, NULL, NULL, NULL};
-	tests[count++] = (struct CMUnitTest){"not new-source", known_test, NULL, NULL, NULL};
-	tests[count++] =
-		(struct CMUnitTest){"one policy after the other", swapped_test, NULL, NULL, NULL};
-	tests[count++] = (struct CMUnitTest){"who fears what fragments hide", fragments_test, NULL,
-					     NULL, NULL};
-	return _cmocka_run_group_tests("matches", tests, count, set_up, tear_down);
+	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++)
+		test_add_named(row_test, row, "%s%s%s: %s", row->besides ?: "",
+			       row->besides ? " " : "", row->match, row->words);
 }
+
+FIXTURE(set_up, NULL)

@@ -10,7 +10,9 @@
 #include "harness.h"
 #include "random.h"
 
-static struct harness *xdp, *tc, *jumbo; /* jumbo: xdp on a device whose frames come in pieces */
+HARNESS(xdp)
+HARNESS(tc, .hook = RL_HOOK_INGRESS)
+HARNESS(jumbo, .mtu = 9000) /* on a device whose frames come in pieces */
 
 static const uint32_t linears[] = {34, ETH_HLEN, 0};
 static size_t linear_count; /* of them, that this kernel's test run makes */
@@ -327,15 +329,7 @@ static void run_row(size_t i, size_t t)
 
 static int run_all(void **state)
 {
-	static const struct harness_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
-	static const struct harness_options with_jumbo = {.mtu = 9000};
-
 	(void)state;
-	xdp = harness_open(&at_xdp);
-	tc = harness_open(&at_tc);
-	jumbo = harness_open(&with_jumbo);
-	if (!xdp || !tc || !jumbo)
-		return -1;
 	linear_count = ARRAY_SIZE(linears) - !harness_has_empty_linear(jumbo);
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
 		policy_set(tables[t].policy);
@@ -343,15 +337,6 @@ static int run_all(void **state)
 			run_row(i, t);
 	}
 	policy_set("rule any deny");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(xdp);
-	harness_close(tc);
-	harness_close(jumbo);
 	return 0;
 }
 
@@ -397,10 +382,8 @@ static size_t row_judge(const struct packet_row *row, const enum rl_reason reaso
 	return wrong;
 }
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
-	const struct packet_row *row = *state;
-
 	assert_int_equal(row_judge(row, found[row - rows], ""), 0);
 }
 
@@ -452,12 +435,11 @@ static void cut_test(void **state)
 }
 
 /* An extension header that looks like the IPv6 header of neighbour discovery, from afar. */
-static void forged_test(void **state)
+NAMED_TEST("forged neighbour discovery", forged_test)
 {
 	struct frame frame;
 	uint8_t *extension;
 
-	(void)state;
 	frame_build(&frame, "ip6=2001:db8::9>2001:db8:1::1 dst=4 ns=fe80::5 hops=64");
 	extension = frame.bytes + frame.ip_at + frame.ip_bytes;
 	extension[6] = 58;
@@ -468,7 +450,7 @@ static void forged_test(void **state)
 }
 
 /* Where frames fit a page copies are short: they hold all headers but for long extensions. */
-static void small_test(void **state)
+NAMED_TEST("pieces of a small frame", small_test)
 {
 	static const struct {
 		const char *words;
@@ -484,7 +466,6 @@ static void small_test(void **state)
 	};
 	static struct frame frame;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
 		enum rl_reason reason = RL_REASON_COUNT;
 
@@ -548,6 +529,17 @@ static void short_test(void **state)
 	}
 }
 
+AT_START(rows_add_each)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		test_add_named(pieces_test, &rows[i], "pieces: %s", rows[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(rows[i].facts, "malformed") != 0)
+			test_add_named(cut_test, &rows[i], "cut: %s", rows[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(shorts); i++)
+		test_add_named(short_test, &shorts[i], "short: %s", shorts[i].name);
+}
+
 /* ---- no packet escapes */
 
 static uint32_t random_below(uint32_t bound)
@@ -596,11 +588,10 @@ static bool may_pass(const struct frame *frame)
 }
 
 /* Under `any deny`, whichever bytes are changed. */
-static void mutation_test(void **state)
+NAMED_TEST("no packet escapes", mutation_test)
 {
 	struct frame frame;
 
-	(void)state;
 	for (unsigned int i = 0; i < 60000; i++) {
 		const struct packet_row *row = &rows[random_below(ARRAY_SIZE(rows))];
 		enum rl_reason reason;
@@ -620,32 +611,4 @@ static void mutation_test(void **state)
 	}
 }
 
-static struct CMUnitTest tests[3 * ARRAY_SIZE(rows) + ARRAY_SIZE(shorts) + 3];
-static char names[ARRAY_SIZE(tests)][80];
-
-static size_t add_test(size_t count, const char *group, const char *name, CMUnitTestFunction test,
-		       const void *row)
-{
-	snprintf(names[count], sizeof(names[count]), "%s%s", group, name);
-	tests[count] = (struct CMUnitTest){names[count], test, NULL, NULL, (void *)row};
-	return count + 1;
-}
-
-int main(void)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		count = add_test(count, "", rows[i].name, row_test, &rows[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		count = add_test(count, "pieces: ", rows[i].name, pieces_test, &rows[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strcmp(rows[i].facts, "malformed") != 0)
-			count = add_test(count, "cut: ", rows[i].name, cut_test, &rows[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(shorts); i++)
-		count = add_test(count, "short: ", shorts[i].name, short_test, &shorts[i]);
-	count = add_test(count, "", "pieces of a small frame", small_test, NULL);
-	count = add_test(count, "", "forged neighbour discovery", forged_test, NULL);
-	count = add_test(count, "", "no packet escapes", mutation_test, NULL);
-	return _cmocka_run_group_tests("packet", tests, count, run_all, tear_down);
-}
+FIXTURE(run_all, NULL)

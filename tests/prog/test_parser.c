@@ -32,7 +32,8 @@ static const struct rl_config config;
 #define LINE_MAX  256
 #define FRAME_MAX 1600
 
-static struct harness *xdp, *tc;
+HARNESS(xdp, .prefixes = 2 * BATCH)
+HARNESS(tc, .prefixes = 2 * BATCH, .hook = RL_HOOK_INGRESS)
 static uint64_t seed = 20240618;
 
 static uint32_t random_below(uint32_t bound)
@@ -339,7 +340,7 @@ static unsigned long by_hand(const char *name, unsigned long usual)
 }
 
 /* No kind of answer is rare, or the frames show nothing. */
-static void parser_test(void **state)
+NAMED_TEST("the host and the program see the same", parser_test)
 {
 	static struct batch batch;
 	static const enum rl_reason common[] = {RL_REASON_DENIED, RL_REASON_UNMATCHED,
@@ -348,7 +349,6 @@ static void parser_test(void **state)
 	unsigned long batches = by_hand("RLCTL_BATCHES", BATCHES);
 	size_t reasons[RL_REASON_COUNT] = {0};
 
-	(void)state;
 	seed = by_hand("RLCTL_SEED", seed);
 	for (unsigned long i = 0; i < batches; i++)
 		batch_run(&batch, reasons);
@@ -384,40 +384,10 @@ static enum parse unstated_parse(const struct unstated_row *row, bool as_skb)
 	return packet_parse(&p, cursor_of(&frame, as_skb), row->bytes, 0);
 }
 
-static void unstated_test(void **state)
+NAMED_TEST("lengths of 0 before segmentation", unstated_test)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unstated_rows); i++) {
 		assert_int_equal(unstated_parse(&unstated_rows[i], true), unstated_rows[i].as_skb);
 		assert_int_equal(unstated_parse(&unstated_rows[i], false), unstated_rows[i].at_xdp);
 	}
-}
-
-static int set_up(void **state)
-{
-	const struct harness_options at_xdp = {.prefixes = 2 * BATCH};
-	const struct harness_options at_tc = {.prefixes = 2 * BATCH, .hook = RL_HOOK_INGRESS};
-
-	(void)state;
-	xdp = harness_open(&at_xdp);
-	tc = harness_open(&at_tc);
-	return xdp && tc ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(xdp);
-	harness_close(tc);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		{"the host and the program see the same", parser_test, NULL, NULL, NULL},
-		{"lengths of 0 before segmentation", unstated_test, NULL, NULL, NULL},
-	};
-
-	return _cmocka_run_group_tests("parser", tests, ARRAY_SIZE(tests), set_up, tear_down);
 }

@@ -138,10 +138,9 @@ static const struct row {
 				   "2 * ip6=2001:db8:0:80:0:80:0:81 udp : unmatched"},
 };
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
 	static const struct harness_options defaults;
-	const struct row *row = *state;
 	struct harness *h = harness_open(&defaults);
 
 	assert_non_null(h);
@@ -150,12 +149,11 @@ static void row_test(void **state)
 }
 
 /* Time starts where the scenario before left it. */
-static void by_dest_test(void **state)
+NAMED_TEST("by destination", by_dest_test)
 {
 	static const struct harness_options options = {.by_dest = true};
 	struct harness *h = harness_open(&options);
 
-	(void)state;
 	assert_non_null(h);
 	scenario_run(h, "= 198.51.100.1 deny; 2001:db8:1::/64 allow | "
 			"2 * ip4 udp : denied | "
@@ -311,9 +309,8 @@ static void packets_judge(const struct model *m, struct harness *h, uint64_t *se
 	}
 }
 
-static void random_test(void **state)
+ROWS(random_test, random_rows, row)
 {
-	const struct random_row *row = *state;
 	struct harness_options options = {
 		.sources = row->sources, .by_dest = row->by_dest, .seed = {3, 4}};
 	struct harness *h = harness_open(&options);
@@ -370,34 +367,14 @@ static void race_pair(struct harness *h, int denied, int unmatched)
 }
 
 /* Some pairs share a way. */
-static void race_test(void **state)
+NAMED_TEST("two CPUs write at once", race_test)
 {
 	static const struct harness_options options = {.sources = 4};
 	struct harness *h = harness_open(&options);
 
-	(void)state;
 	assert_non_null(h);
 	harness_policy(h, "rule 10.0.0.0/25 deny");
 	for (int i = 0; i < RACES; i++)
 		race_pair(h, i, 128 + i);
 	harness_close(h);
-}
-
-/* ---- */
-
-static struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(random_rows) + 2] = {
-	{"by destination", by_dest_test, NULL, NULL, NULL},
-	{"two CPUs write at once", race_test, NULL, NULL, NULL},
-};
-
-int main(void)
-{
-	struct CMUnitTest *next = tests + 2;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		*next++ = (struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(random_rows); i++)
-		*next++ = (struct CMUnitTest){random_rows[i].name, random_test, NULL, NULL,
-					      (void *)&random_rows[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,26 +107,8 @@ static void pair_test(void **state)
 
 /* ---- the groups */
 
-static int hot_set_up(void **state)
-{
-	(void)state;
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT});
-	return h ? 0 : -1;
-}
-
-static int lru_set_up(void **state)
-{
-	(void)state;
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_LRU});
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
+HARNESS_OF_EACH(hot_set_up, hot_tear_down, h, .table = RL_TABLE_HOT)
+HARNESS_OF_EACH(lru_set_up, lru_tear_down, h, .table = RL_TABLE_LRU)
 
 #define PAIR(i)                                                      \
 	{                                                            \
@@ -139,7 +121,7 @@ int main(void)
 		PAIR(RL_TOKEN_BUCKET),   PAIR(RL_LEAKY_BUCKET), PAIR(RL_FIXED_WINDOW),
 		PAIR(RL_SLIDING_WINDOW), PAIR(RL_SLIDING_LOG),  PAIR(RL_WARM_UP),
 	};
-	int failed = cmocka_run_group_tests(pairs, hot_set_up, tear_down);
+	int failed = cmocka_run_group_tests(pairs, hot_set_up, hot_tear_down);
 
-	return failed + cmocka_run_group_tests(pairs, lru_set_up, tear_down);
+	return failed + cmocka_run_group_tests(pairs, lru_set_up, lru_tear_down);
 }

@@ -81,26 +81,8 @@ static void race_test(void **state)
 
 /* ---- the groups */
 
-static int hot_set_up(void **state)
-{
-	(void)state;
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT, .real_time = true});
-	return h ? 0 : -1;
-}
-
-static int lru_set_up(void **state)
-{
-	(void)state;
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_LRU, .real_time = true});
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
+HARNESS_OF_EACH(hot_set_up, hot_tear_down, h, .table = RL_TABLE_HOT, .real_time = true)
+HARNESS_OF_EACH(lru_set_up, lru_tear_down, h, .table = RL_TABLE_LRU, .real_time = true)
 
 #define RACE(limit)                                                    \
 	{                                                              \
@@ -116,7 +98,7 @@ int main(void)
 		RACE("sliding-window 1000/d"),
 		RACE("sliding-log 1000/d"),
 	};
-	int failed = cmocka_run_group_tests(races, hot_set_up, tear_down);
+	int failed = cmocka_run_group_tests(races, hot_set_up, hot_tear_down);
 
-	return failed + cmocka_run_group_tests(races, lru_set_up, tear_down);
+	return failed + cmocka_run_group_tests(races, lru_set_up, lru_tear_down);
 }

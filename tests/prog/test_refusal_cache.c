@@ -15,9 +15,7 @@
 
 /* ---- what another rule decides; each frame twice, so that a refusal stands where it may */
 
-static const struct row {
-	const char *name, *scenario;
-} rows[] = {
+static const struct scenario rows[] = {
 	{"counted for the rule",
 	 "= any limit 1/h burst 2 | 2 * ip4 udp : within | 9 * ip4 udp : over | # any limit 1/h "
 	 "burst 2 : 2 9 0"},
@@ -122,35 +120,12 @@ static const struct row {
 	 "over | + 59m | 2 * ip4 udp : over | + 1m | ip4 udp : within | 2 * ip4 udp : over"},
 };
 
-static struct harness *h;
-
-static int scenarios_begin(void **state)
-{
-	static const struct harness_options defaults;
-
-	(void)state;
-	h = harness_open(&defaults);
-	return h ? 0 : -1;
-}
-
-static int scenarios_end(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-static void row_test(void **state)
-{
-	const struct row *row = *state;
-
-	scenario_reset(h);
-	scenario_run(h, row->scenario);
-}
+SCENARIOS(rows)
 
 /* ---- in the table */
 
 static struct harness *h;
+HARNESS_OF_EACH(harness_begin, harness_end, h, .seed = {5, 8})
 static uint8_t addr[16];
 
 static uint64_t address_hash(const uint8_t of[16])
@@ -248,9 +223,8 @@ static const struct stands_row {
 	{"any udp limit 1/h burst 1; 2001:db8:9::1 deny", true, false},
 };
 
-static void stands_test(void **state)
+ROWS(stands_test, stands_rows, row, harness_begin, harness_end)
 {
-	const struct stands_row *row = *state;
 	static struct frame frames[2];
 
 	harness_clock(h, h->now_ns + NS_PER_DAY); /* those before owe nothing any more */
@@ -272,12 +246,11 @@ static void stands_test(void **state)
 
 /* The packets are answered by it, not by the bucket; for an epoch, then the bucket is asked again.
  */
-static void answers_test(void **state)
+NAMED_TEST("it answers for an epoch", answers_test, harness_begin, harness_end)
 {
 	struct rl_rule numbers;
 	struct rl_hot_slot *slot;
 
-	(void)state;
 	harness_policy(h, "any limit 1/h burst 1");
 	numbers = harness_numbers(h, 0);
 	address_ip4(addr, 1);
@@ -293,11 +266,10 @@ static void answers_test(void **state)
 }
 
 /* Forgiving removes the cached refusals, also if two CPUs have made one each. */
-static void forgiven_test(void **state)
+NAMED_TEST("it is forgiven", forgiven_test, harness_begin, harness_end)
 {
 	uint64_t words[RL_REFUSAL_WAYS];
 
-	(void)state;
 	harness_policy(h, "any limit 1/h burst 1");
 	address_ip4(addr, 1);
 	epoch_begin();
@@ -313,11 +285,10 @@ static void forgiven_test(void **state)
 
 /* An ended refusal is renewed in its place, though a place before it is free by now: of two the
  * first would not be found. */
-static void renewed_test(void **state)
+NAMED_TEST("it is renewed in its place", renewed_test, harness_begin, harness_end)
 {
 	uint64_t words[RL_REFUSAL_WAYS];
 
-	(void)state;
 	harness_policy(h, "any limit 10/s burst 2");
 	address_ip4(addr, 1);
 	epoch_begin();
@@ -337,13 +308,12 @@ static void renewed_test(void **state)
 
 /* Cached refusals of an old epoch are not valid in later ones, not even when the last bits of its
  * number recur. */
-static void epochs_test(void **state)
+NAMED_TEST("it is nobody's in another epoch", epochs_test, harness_begin, harness_end)
 {
 	struct rl_hot_slot *slot;
 	struct rl_rule numbers;
 	uint64_t words[RL_REFUSAL_WAYS];
 
-	(void)state;
 	harness_policy(h, "any limit 1/h burst 1");
 	numbers = harness_numbers(h, 0);
 	address_ip4(addr, 1);
@@ -363,11 +333,10 @@ static void epochs_test(void **state)
 
 /* One more source in a set than it holds: the last is refused by its bucket, and no cached refusal
  * is evicted. */
-static void room_test(void **state)
+NAMED_TEST("it takes no room from anybody", room_test, harness_begin, harness_end)
 {
 	uint8_t crowd[RL_REFUSAL_WAYS + 1][16];
 
-	(void)state;
 	harness_policy(h, "any limit 1/h burst 1");
 	address_ip4(addr, 1);
 	epoch_begin();
@@ -386,43 +355,4 @@ static void room_test(void **state)
 	assert_int_equal(harness_within(h, addr, 3), 0);
 	assert_int_equal(cached(), 1); /* there is room again */
 	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
-}
-
-static int harness_begin(void **state)
-{
-	struct harness_options options = {.seed = {5, 8}};
-
-	(void)state;
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
-static int harness_end(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-int main(void)
-{
-	static struct CMUnitTest scenarios[ARRAY_SIZE(rows)], stands[ARRAY_SIZE(stands_rows)];
-	const struct CMUnitTest others[] = {
-		{"it answers for an epoch", answers_test, harness_begin, harness_end, NULL},
-		{"it is forgiven", forgiven_test, harness_begin, harness_end, NULL},
-		{"it is renewed in its place", renewed_test, harness_begin, harness_end, NULL},
-		{"it is nobody's in another epoch", epochs_test, harness_begin, harness_end, NULL},
-		{"it takes no room from anybody", room_test, harness_begin, harness_end, NULL},
-	};
-	int failed;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		scenarios[i] =
-			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(stands_rows); i++)
-		stands[i] = (struct CMUnitTest){stands_rows[i].rules, stands_test, NULL, NULL,
-						(void *)&stands_rows[i]};
-	failed = cmocka_run_group_tests(scenarios, scenarios_begin, scenarios_end);
-	failed += cmocka_run_group_tests(stands, harness_begin, harness_end);
-	return failed + cmocka_run_group_tests(others, NULL, NULL);
 }

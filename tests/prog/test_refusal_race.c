@@ -82,14 +82,15 @@ static uint32_t words_of(const uint64_t words[RL_REFUSAL_WAYS], const struct sou
 	return found;
 }
 
-static void race_test(void **state)
+NAMED_TEST("two refusals are made at once", race_test)
 {
 	struct harness_options options = {.seed = {5, 8}, .sources = 64};
 	uint32_t from_a = 1, from_b = 1, stood = 0;
 	uint64_t words[RL_REFUSAL_WAYS];
 	pthread_t thread;
 
-	(void)state;
+	if (cpus_usable() < 2)
+		skip();
 	h = harness_open(&options);
 	assert_non_null(h);
 	harness_policy(h, POLICY);
@@ -132,18 +133,4 @@ static void race_test(void **state)
 	print_message("# %u of %u refusals stood\n", stood, 2 * ROUNDS);
 	assert_true(stood > ROUNDS);
 	harness_close(h);
-}
-
-int main(void)
-{
-	cpu_set_t usable;
-	const struct CMUnitTest tests[] = {
-		{"two refusals are made at once", race_test, NULL, NULL, NULL},
-	};
-
-	if (sched_getaffinity(0, sizeof(usable), &usable) || CPU_COUNT(&usable) < 2) {
-		printf("1..1\nok 1 # SKIP needs two CPUs\n");
-		return 0;
-	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

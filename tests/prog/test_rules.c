@@ -255,10 +255,5 @@ static const struct scenario typed[] = {
 	 "= fe80::/10 icmp6 not icmp-type 133 deny | " NS "denied | " RS "unmatched"},
 };
 
-int main(void)
-{
-	static const struct harness_options defaults, with_types = {.program_uses = RL_USE_EXTRAS};
-	int failed = scenarios_test(rows, ARRAY_SIZE(rows), &defaults);
-
-	return failed + scenarios_test(typed, ARRAY_SIZE(typed), &with_types);
-}
+SCENARIOS(rows)
+SCENARIOS(typed, .program_uses = RL_USE_EXTRAS)

@@ -562,15 +562,6 @@ static const struct scenario by_dest[] = {
 						   "ip4=10.0.0.1>192.0.2.1 udp : unmatched"},
 };
 
-int main(void)
-{
-	static const struct harness_options options = {
-		.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)};
-	static const struct harness_options to = {
-		.hook = RL_HOOK_EGRESS,
-		.by_dest = true,
-		.program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)};
-	int failed = scenarios_test(rows, ARRAY_SIZE(rows), &options);
-
-	return failed + scenarios_test(by_dest, ARRAY_SIZE(by_dest), &to);
-}
+SCENARIOS(rows, .program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
+SCENARIOS(by_dest, .hook = RL_HOOK_EGRESS, .by_dest = true,
+	  .program_uses = RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))

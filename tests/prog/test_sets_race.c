@@ -202,13 +202,12 @@ static void race_end(struct race *race, uint64_t packets)
 	harness_close(race->h);
 }
 
-static void changes_test(void **state)
+TEST(changes_test)
 {
 	static struct race race; /* of a thread, too, that goes on where the test fails */
 	uint64_t packets;
 	pthread_t thread;
 
-	(void)state;
 	if (cpus_usable() < 2) {
 		skip();
 		return;
@@ -221,7 +220,7 @@ static void changes_test(void **state)
 	race_end(&race, packets);
 }
 
-static void swaps_test(void **state)
+TEST(swaps_test)
 {
 	static struct member_entry entries[4 * SWAPPED];
 	struct member_result result = {0};
@@ -231,7 +230,6 @@ static void swaps_test(void **state)
 	pthread_t thread;
 	uint32_t set;
 
-	(void)state;
 	if (cpus_usable() < 2) {
 		skip();
 		return;
@@ -246,14 +244,4 @@ static void swaps_test(void **state)
 	packets = packets_run(&race, SWAPPED, 64);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	race_end(&race, packets);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_test),
-		cmocka_unit_test(swaps_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

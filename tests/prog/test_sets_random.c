@@ -578,14 +578,11 @@ static void random_test(void **state)
 	harness_close(h);
 }
 
-int main(void)
+AT_START(kinds_add)
 {
-	const struct CMUnitTest tests[] = {
-		{"xdp", random_test, NULL, NULL, (void *)&kinds[0]},
-		{"ingress", random_test, NULL, NULL, (void *)&kinds[1]},
-		{"egress", random_test, NULL, NULL, (void *)&kinds[2]},
-	};
+	static const char *const names[] = {"xdp", "ingress", "egress"};
 
 	cpu_stay(0);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		test_add_named(random_test, &kinds[i], "%s", names[i]);
 }

@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "harness.h"
-#include "rows.h"
 
 #define USES (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
 
@@ -117,11 +116,10 @@ static uint32_t passed(const struct stream *streams, size_t count)
 #define FEW 199 /* packets a second: out of step with the limit, which admits one a millisecond */
 
 /* FEW of one source beside 4000, under 1000: all of them, and as many in all. */
-static void keep_known_test(void **state)
+TEST(keep_known_test)
 {
 	static const char *const words[] = {"ip4 udp", "ip6 udp"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		struct stream s[] = {{.words = words[i], .rate = FEW, .sources = 1, .first = 7},
 				     {.words = words[i], .rate = 4000}};
@@ -134,13 +132,12 @@ static void keep_known_test(void **state)
 	}
 }
 
-static void keep_established_test(void **state)
+TEST(keep_established_test)
 {
 	struct stream s[] = {
 		{.words = "ip4 tcp", .rate = FEW, .sources = 1, .first = 7, .established = 1},
 		{.words = "ip4 udp", .rate = 4000}};
 
-	(void)state;
 	begin("device limit 1000/second burst 100 keep 50 for established");
 	play(s, 2, 3 * NS_PER_SECOND);
 	assert_int_equal(s[0].passed, s[0].sent);
@@ -151,12 +148,11 @@ static void keep_established_test(void **state)
 	assert_between(s[1].passed, 3000, 3050);
 }
 
-static void keep_tables_test(void **state)
+TEST(keep_tables_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = FEW, .sources = 1, .first = 7},
 			     {.words = "ip4 udp", .rate = 4000}};
 
-	(void)state;
 	begin_with(RL_TABLE_LRU, "any limit 1000/second burst 100 keep 50 for known");
 	play(s, 1, 500 * NS_PER_MS);
 	play(s, 2, 3 * NS_PER_SECOND);
@@ -180,7 +176,7 @@ static bool keeps_for(const char *words, const char *others)
 #define GOLD "any limit 1000/second burst 100 keep 50 for @gold"
 
 /* Members come and go, and the set has the same number beside others. */
-static void keep_set_test(void **state)
+TEST(keep_set_test)
 {
 	static const struct {
 		enum rl_table table;
@@ -192,7 +188,6 @@ static void keep_set_test(void **state)
 		{RL_TABLE_LRU, "ip4 udp", "10.0.0.7"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *words = rows[i].words, *member = rows[i].member;
 
@@ -209,12 +204,11 @@ static void keep_set_test(void **state)
 }
 
 /* On an instance that goes by destination, the destination is the member. */
-static void keep_set_dest_test(void **state)
+TEST(keep_set_dest_test)
 {
 	static const char member[] = "ip4=192.0.2.1>198.51.100.7 udp pad=38";
 	static const char other[] = "ip4=192.0.2.1>198.51.100.8 udp pad=38";
 
-	(void)state;
 	by_dest = harness_open(
 		&(struct harness_options){.program_uses = USES, .by_dest = true, .seed = {5, 9}});
 	assert_non_null(by_dest);
@@ -226,13 +220,12 @@ static void keep_set_dest_test(void **state)
 	assert_false(keeps_for(other, other));
 }
 
-static void keep_set_count_test(void **state)
+TEST(keep_set_count_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = FEW, .sources = 1, .first = 7},
 			     {.words = "ip4 udp", .rate = 4000}};
 	struct rule_counters counters;
 
-	(void)state;
 	begin("set gold; device limit 1000/second burst 100 keep 50 for @gold over count");
 	harness_set_add(h, "gold", "10.0.0.7");
 	play(s, 2, 3 * NS_PER_SECOND);
@@ -247,12 +240,11 @@ static void keep_set_count_test(void **state)
 #define SHARED "device limit 2000/second burst 200 share;"
 
 /* 50 sources that were there, beside packets of a source each. */
-static void share_known_test(void **state)
+TEST(share_known_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = 500, .sources = 50, .first = 100},
 			     {.words = "ip4 udp=9>99 ttl=3", .rate = 20000}};
 
-	(void)state;
 	begin(SHARED);
 	play(s, 1, NS_PER_SECOND);
 	assert_int_equal(s[0].passed, s[0].sent);
@@ -263,13 +255,12 @@ static void share_known_test(void **state)
 
 /* Those that come first in the flood are held as strangers of its shape are, whatever the flood let
  * through of it: nobody becomes known meanwhile. */
-static void share_newcomers_test(void **state)
+TEST(share_newcomers_test)
 {
 	struct stream s[] = {
 		{.words = "ip4 udp=9>99 ttl=3", .rate = 20000},
 		{.words = "ip4 udp=9>99 ttl=3", .rate = 500, .sources = 50, .first = 1000}};
 
-	(void)state;
 	begin(SHARED);
 	play(s, 1, NS_PER_SECOND);
 	play(s, 2, 3 * NS_PER_SECOND);
@@ -286,14 +277,13 @@ static void share_newcomers_test(void **state)
 }
 
 /* The established have their part, beside a flood of known sources; each of these has the same. */
-static void share_established_test(void **state)
+TEST(share_established_test)
 {
 	struct stream s[] = {
 		{.words = "ip4 tcp", .rate = 400, .sources = 4, .first = 10, .established = 1},
 		{.words = "ip4 udp", .rate = 200, .sources = 4, .first = 100},
 		{.words = "ip4 udp", .rate = 10000, .sources = 2, .first = 200}};
 
-	(void)state;
 	begin(SHARED);
 	play(s, 2, NS_PER_SECOND);
 	s[2].rate = 1000;
@@ -306,13 +296,12 @@ static void share_established_test(void **state)
 	assert_between(passed(s, 3), 5500, 6200);
 }
 
-static void share_counts_test(void **state)
+TEST(share_counts_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = 500, .sources = 50, .first = 100},
 			     {.words = "ip4 udp=9>99 ttl=3", .rate = 20000}};
 	struct rule_counters counters;
 
-	(void)state;
 	begin("device limit 2000/second burst 200 share over count;");
 	play(s, 1, NS_PER_SECOND);
 	play(s, 2, 2 * NS_PER_SECOND);
@@ -323,13 +312,12 @@ static void share_counts_test(void **state)
 }
 
 /* One bucket, and each network has the same part of it: 100, 450 and 450. */
-static void share_key_test(void **state)
+TEST(share_key_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = 100, .sources = 10, .first = 0x100},
 			     {.words = "ip4 udp", .rate = 600, .sources = 20, .first = 0x200},
 			     {.words = "ip4 udp", .rate = 9000, .sources = 200, .first = 0x300}};
 
-	(void)state;
 	begin("device limit 1000/second share per source/24");
 	play(s, 3, 2 * NS_PER_SECOND);
 	play(s, 3, 4 * NS_PER_SECOND);
@@ -342,7 +330,7 @@ static void share_key_test(void **state)
 /* ---- beside it */
 
 /* A limit refuses strangers before rules are asked only where none could let them pass. */
-static void share_rules_test(void **state)
+TEST(share_rules_test)
 {
 	static const struct {
 		const char *rules;
@@ -356,7 +344,6 @@ static void share_rules_test(void **state)
 		{"any udp dport 53 limit 1/hour burst 1 over ban 1h;", 0, 300},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct stream s[] = {{.words = "ip4 udp=9>53 ttl=3", .rate = 20000},
 				     {.words = "ip4 udp=9>53 ttl=3",
@@ -377,12 +364,11 @@ static void share_rules_test(void **state)
 }
 
 /* New numbers of a limit hold at once, and its state goes on. */
-static void share_change_test(void **state)
+TEST(share_change_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = 500, .sources = 50, .first = 100},
 			     {.words = "ip4 udp=9>99 ttl=3", .rate = 20000}};
 
-	(void)state;
 	begin(SHARED);
 	play(s, 1, NS_PER_SECOND);
 	play(s, 2, NS_PER_SECOND);
@@ -394,12 +380,11 @@ static void share_change_test(void **state)
 }
 
 /* Each of two limits holds the packet. */
-static void share_two_test(void **state)
+TEST(share_two_test)
 {
 	struct stream s[] = {{.words = "ip4 udp", .rate = 500, .sources = 50, .first = 100},
 			     {.words = "ip4 udp=9>99 ttl=3", .rate = 20000}};
 
-	(void)state;
 	begin(SHARED "any udp limit 1000/second burst 100 share;");
 	play(s, 1, NS_PER_SECOND);
 	assert_int_equal(s[0].passed, s[0].sent);
@@ -411,12 +396,11 @@ static void share_two_test(void **state)
 
 /* Refusals by pattern before rules are asked are those of the limit: packet by packet the same as
  * in order. */
-static void share_pattern_test(void **state)
+TEST(share_pattern_test)
 {
 	static const char *const rules[] = {"", "10.0.9.0/24 allow;"};
 	static const char *const shapes[] = {"ip4 syn=9>99 ttl=3", "ip6 syn=9>99"};
 
-	(void)state;
 	cpu_stay(0); /* which of a CPU's packets are counted depends on their number */
 	for (int turn = 0; turn < 2; turn++) {
 		pair[turn] = harness_open(&(struct harness_options){.sources = 65536,
@@ -461,14 +445,13 @@ static void share_pattern_test(void **state)
 
 /* A flood of a prefix that is denied: the pattern refuses most of it before the prefix is looked
  * up, and what does not count for the pattern is denied. */
-static void share_pattern_first_test(void **state)
+TEST(share_pattern_first_test)
 {
 	struct stream s[] = {
 		{.words = "ip4 syn=9>99 ttl=3", .rate = 100000},
 		{.words = "ip4 syn=9>99 ttl=3", .rate = 2000, .sources = 250, .first = 0x900},
 		{.words = "ip4 syn=9>98 ttl=3", .rate = 2000, .sources = 250, .first = 0x900}};
 
-	(void)state;
 	begin(SHARED "10.0.9.0/24 deny;");
 	play(s, 1, NS_PER_SECOND);
 	play(s, ARRAY_SIZE(s), NS_PER_SECOND);
@@ -479,13 +462,12 @@ static void share_pattern_first_test(void **state)
 }
 
 /* No alignment of pulses gets more than the burst and the rate. */
-static void share_bound_test(void **state)
+TEST(share_bound_test)
 {
 	static const char *const shapes[] = {"ip4 udp", "ip4 tcp", "ip4 icmp ping=1", "ip6 udp"};
 	uint64_t began, ended;
 	uint32_t sum = 0;
 
-	(void)state;
 	begin(SHARED);
 	began = now;
 	for (uint32_t pulse = 0; pulse < 40; pulse++) {
@@ -515,27 +497,4 @@ static int close_all(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keep_known_test),
-		cmocka_unit_test(keep_established_test),
-		cmocka_unit_test(keep_set_test),
-		cmocka_unit_test(keep_set_dest_test),
-		cmocka_unit_test(keep_set_count_test),
-		cmocka_unit_test(keep_tables_test),
-		cmocka_unit_test(share_known_test),
-		cmocka_unit_test(share_newcomers_test),
-		cmocka_unit_test(share_established_test),
-		cmocka_unit_test(share_counts_test),
-		cmocka_unit_test(share_key_test),
-		cmocka_unit_test(share_rules_test),
-		cmocka_unit_test(share_change_test),
-		cmocka_unit_test(share_two_test),
-		cmocka_unit_test(share_pattern_test),
-		cmocka_unit_test(share_pattern_first_test),
-		cmocka_unit_test(share_bound_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, close_all);
-}
+FIXTURE(NULL, close_all)

@@ -20,7 +20,8 @@
 #define TCP   20
 #define UDP   8
 
-static struct harness *ingress, *egress;
+HARNESS(ingress, .hook = RL_HOOK_INGRESS)
+HARNESS(egress, .hook = RL_HOOK_EGRESS, .by_dest = true)
 
 /* ---- what an skb counts */
 
@@ -142,9 +143,8 @@ static void refund_test(void **state)
 }
 
 /* Cold, ten a second: a permit costs from 0.1 to 0.3 s, four of them four times that. */
-static void warm_up_test(void **state)
+TEST(warm_up_test)
 {
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress, "rule any limit warm-up 10/s ramp 10s");
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
@@ -160,9 +160,8 @@ static void warm_up_test(void **state)
 }
 
 /* A limit in bytes counts each packet's headers: 2854 and three times 54. */
-static void bytes_test(void **state)
+TEST(bytes_test)
 {
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress, "rule any limit 1byte/s burst 6086byte");
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
@@ -248,13 +247,12 @@ static enum rl_reason reason_of(struct harness *h, const char *words)
 }
 
 /* The bytes that rules match lie where they lie without the tag. */
-static void tagged_match_test(void **state)
+TEST(tagged_match_test)
 {
 	static const struct harness_options with_matches = {.hook = RL_HOOK_INGRESS,
 							    .program_uses = RL_USE_PROGRAM};
 	struct harness *h = harness_open(&with_matches);
 
-	(void)state;
 	assert_non_null(h);
 	harness_policy(h, "any udp payload 2 beef length 32 ttl 7 dscp 9 vlan 5 deny");
 	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
@@ -287,11 +285,10 @@ static uint32_t mark_of(const char *words, uint32_t before, enum rl_reason reaso
 	return skb.mark;
 }
 
-static void mark_test(void **state)
+TEST(mark_test)
 {
 	struct rule_counters counters;
 
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress, "rule any udp limit 1/d burst 1 over mark 4294967295");
 	assert_int_equal(mark_of("ip4 udp", 9, RL_REASON_WITHIN), 9);
@@ -304,9 +301,8 @@ static void mark_test(void **state)
 }
 
 /* The last of them; and what only counts marks nothing. */
-static void marks_test(void **state)
+TEST(marks_test)
 {
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress, "rule any limit 1/d burst 1 over mark 5; "
 				"rule any limit 1/d burst 1 per flow over count; "
@@ -316,9 +312,8 @@ static void marks_test(void **state)
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_SHADOW), 7);
 }
 
-static void mark_drop_test(void **state)
+TEST(mark_drop_test)
 {
-	(void)state;
 	harness_policy(ingress, "");
 	harness_policy(ingress,
 		       "rule any limit 1/d burst 1 over mark 5; rule device limit 1/d burst 1");
@@ -326,59 +321,14 @@ static void mark_drop_test(void **state)
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_OVER), 0);
 }
 
-/* ---- */
-
-static int set_up(void **state)
+AT_START(rows_add_each)
 {
-	static const struct harness_options in = {.hook = RL_HOOK_INGRESS};
-	static const struct harness_options out = {.hook = RL_HOOK_EGRESS, .by_dest = true};
-
-	(void)state;
-	ingress = harness_open(&in);
-	egress = harness_open(&out);
-	return ingress && egress ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(ingress);
-	harness_close(egress);
-	return 0;
-}
-
-static const struct CMUnitTest others[] = {
-	cmocka_unit_test(warm_up_test),      cmocka_unit_test(bytes_test),
-	cmocka_unit_test(tagged_match_test), cmocka_unit_test(mark_test),
-	cmocka_unit_test(marks_test),        cmocka_unit_test(mark_drop_test),
-};
-
-#define TESTS_MAX \
-	(ARRAY_SIZE(measures) + 2 * ARRAY_SIZE(limits) + ARRAY_SIZE(tags) + ARRAY_SIZE(others))
-static struct CMUnitTest tests[TESTS_MAX];
-static char names[TESTS_MAX][96];
-
-static size_t add_test(size_t count, const char *group, const char *name, CMUnitTestFunction test,
-		       const void *row)
-{
-	snprintf(names[count], sizeof(names[count]), "%s: %s", group, name);
-	tests[count] = (struct CMUnitTest){names[count], test, NULL, NULL, (void *)row};
-	return count + 1;
-}
-
-int main(void)
-{
-	size_t count = 0;
-
 	for (size_t i = 0; i < ARRAY_SIZE(measures); i++)
-		count = add_test(count, "counts", measures[i].name, measure_test, &measures[i]);
+		test_add_named(measure_test, &measures[i], "counts: %s", measures[i].name);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		count = add_test(count, "segments", limits[i], sequence_test, &limits[i]);
+		test_add_named(sequence_test, &limits[i], "segments: %s", limits[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		count = add_test(count, "given back", limits[i], refund_test, &limits[i]);
+		test_add_named(refund_test, &limits[i], "given back: %s", limits[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
-		count = add_test(count, "tag beside", tags[i].name, tag_test, &tags[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		tests[count++] = others[i];
-	return _cmocka_run_group_tests("skb", tests, count, set_up, tear_down);
+		test_add_named(tag_test, &tags[i], "tag beside: %s", tags[i].name);
 }

@@ -3,6 +3,7 @@
  * themselves are compared in test_truncate_bytes.sh.
  */
 #include "scenario.h"
+
 #define ANSWERS_SENT  20000
 #define ANSWERS_BURST 5000 /* of the usual million a second */
 #define ANSWERS_BATCH 64   /* of a CPU, at most */
@@ -112,12 +113,10 @@ static const struct scenario rows[] = {
 		     " : within | " QUERY " : truncated"},
 };
 
-static struct harness *h;
+HARNESS(h, .program_uses = RL_USE_PROGRAM)
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
-	const struct scenario *row = *state;
-
 	scenario_reset(h);
 	scenario_run(h, row->steps);
 }
@@ -133,9 +132,8 @@ static uint32_t answers_count(uint32_t packets)
 	return answers;
 }
 
-static void rate_test(void **state)
+TEST(rate_test)
 {
-	(void)state;
 	scenario_reset(h);
 	scenario_run(h, "= any limit 1/h burst 1 over truncate | " QUERY " : within");
 	assert_in_range(answers_count(ANSWERS_SENT), ANSWERS_BURST - ANSWERS_BATCH,
@@ -145,7 +143,7 @@ static void rate_test(void **state)
 
 /* ---- frames of more than one piece */
 
-static void pieces_test(void **state)
+TEST(pieces_test)
 {
 	static const struct harness_options options = {.mtu = 9000,
 						       .program_uses = RL_USE_TRUNCATE};
@@ -153,7 +151,6 @@ static void pieces_test(void **state)
 	enum rl_reason reason = RL_REASON_TRUNCATED;
 	static struct frame frame;
 
-	(void)state;
 	assert_non_null(jumbo);
 	scenario_run(jumbo, "= any limit 1/h burst 1 per rule over truncate | " QUERY
 			    " : within | " QUERY " : truncated");
@@ -165,38 +162,4 @@ static void pieces_test(void **state)
 
 /* ---- the group */
 
-static int set_up(void **state)
-{
-	static const struct harness_options options = {.program_uses = RL_USE_PROGRAM};
-
-	(void)state;
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	harness_close(h);
-	return 0;
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(rows)];
-
-int main(void)
-{
-	static const struct harness_options lru = {.table = RL_TABLE_LRU,
-						   .program_uses = RL_USE_PROGRAM};
-	const struct CMUnitTest others[] = {
-		cmocka_unit_test(rate_test),
-		cmocka_unit_test(pieces_test),
-	};
-	int failed;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] =
-			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
-	failed = cmocka_run_group_tests(tests, set_up, tear_down);
-	failed += cmocka_run_group_tests(others, set_up, tear_down);
-	return failed + scenarios_test(rows, ARRAY_SIZE(rows), &lru);
-}
+SCENARIOS(rows, .table = RL_TABLE_LRU, .program_uses = RL_USE_PROGRAM)

@@ -215,12 +215,11 @@ static void bound_test(void **state)
 }
 
 /* A warm-up's second packet waits for the cold interval, and the third for the rest of it. */
-static void warm_up_test(void **state)
+NAMED_TEST("warm-up", warm_up_test)
 {
 	struct harness *h = begin(SOURCES, "warm-up 10/second ramp 10s cold 3");
 	uint8_t addr[16];
 
-	(void)state;
 	address_ip4(addr, 1);
 	assert_int_equal(harness_within(h, addr, 3), 1);
 	harness_clock(h, h->now_ns + 297 * NS_PER_MS);
@@ -238,13 +237,12 @@ static void warm_up_test(void **state)
 
 /* In bytes a first packet's length is not remembered: the state is made at once, within the budget;
  * beyond it a packet is let in whenever the longest one would have been paid for. */
-static void bytes_test(void **state)
+NAMED_TEST("in bytes", bytes_test)
 {
 	struct harness *h = begin(SOURCES, "fixed-window 6000byte/s"); /* of 42 bytes: 142 */
 	uint32_t within, got[2] = {0};
 	uint8_t addr[16];
 
-	(void)state;
 	address_ip4(addr, 1);
 	within = harness_within(h, addr, 300);
 	assert_in_range(within, 50, 142);
@@ -284,27 +282,13 @@ static const struct {
 	{"never more than the limit", bound_test},
 };
 
-int main(void)
+AT_START(kinds_add)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + ARRAY_SIZE(lastings) + 2];
-	static char lasts[ARRAY_SIZE(lastings)][96];
-	static char names[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows)][96];
-	size_t count = 0;
-
 	cpu_stay(sched_getcpu()); /* the budget is each CPU's */
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
-		for (size_t r = 0; r < ARRAY_SIZE(rows); r++, count++) {
-			snprintf(names[count], sizeof(names[count]), "%s: %s", kinds[k].name,
-				 rows[r].limit);
-			tests[count] = (struct CMUnitTest){names[count], kinds[k].run, NULL, NULL,
-							   (void *)&rows[r]};
-		}
-	for (size_t i = 0; i < ARRAY_SIZE(lastings); i++) {
-		snprintf(lasts[i], sizeof(lasts[i]), "lasts in a flood: %s", lastings[i].rule);
-		tests[count++] =
-			(struct CMUnitTest){lasts[i], lasts_test, NULL, NULL, (void *)&lastings[i]};
-	}
-	tests[count++] = (struct CMUnitTest){"warm-up", warm_up_test, NULL, NULL, NULL};
-	tests[count] = (struct CMUnitTest){"in bytes", bytes_test, NULL, NULL, NULL};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+		for (size_t r = 0; r < ARRAY_SIZE(rows); r++)
+			test_add_named(kinds[k].run, &rows[r], "%s: %s", kinds[k].name,
+				       rows[r].limit);
+	for (size_t i = 0; i < ARRAY_SIZE(lastings); i++)
+		test_add_named(lasts_test, &lastings[i], "lasts in a flood: %s", lastings[i].rule);
 }

@@ -86,9 +86,8 @@ static void steps_within(const char *name, int program_fd)
 	assert_in_range(info.verified_insns, 1, steps_max());
 }
 
-static void within_steps(void **state)
+ROWS(within_steps, rows, row)
 {
-	const struct row *row = *state;
 	struct harness_options options = {
 		.hook = row->hook,
 		.table = row->table,
@@ -148,43 +147,27 @@ static const uint64_t alone[] = {
 };
 
 /* The compiler must not name a map before the constant that says whether it is there. */
-static void alone_test(void **state)
-{
-	const struct harness_options *options = *state;
+static const struct {
+	const char *name;
+	struct harness_options options;
+} programs[] = {
+	{"alone, xdp", {.hook = RL_HOOK_XDP}},
+	{"alone, exact keys", {.table = RL_TABLE_LRU}},
+	{"alone, a CPU's keys", {.table = RL_TABLE_CPU}},
+	{"alone, egress", {.hook = RL_HOOK_EGRESS}},
+};
 
+ROWS(alone_test, programs, row)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(alone); i++) {
-		struct harness_options these = *options;
+		struct harness_options these = row->options;
 		struct harness *h;
 
+		these.only_uses = these.real_time = true;
 		these.program_uses = alone[i];
 		h = harness_open(&these);
 		if (!h)
 			fail_msg("uses %#" PRIx64, alone[i]);
 		harness_close(h);
 	}
-}
-
-#define ALONE(name_, ...)                                                   \
-	{                                                                   \
-		.name = "alone, " name_, .test_func = alone_test,           \
-		.initial_state = &(struct harness_options){                 \
-			.only_uses = true, .real_time = true, __VA_ARGS__}, \
-	}
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + 4] = {
-		[ARRAY_SIZE(rows)] = ALONE("xdp", .hook = RL_HOOK_XDP),
-		ALONE("exact keys", .table = RL_TABLE_LRU),
-		ALONE("a CPU's keys", .table = RL_TABLE_CPU),
-		ALONE("egress", .hook = RL_HOOK_EGRESS),
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] = (struct CMUnitTest){
-			.name = rows[i].name,
-			.test_func = within_steps,
-			.initial_state = (void *)&rows[i],
-		};
-	return _cmocka_run_group_tests("verified", tests, ARRAY_SIZE(tests), NULL, NULL);
 }

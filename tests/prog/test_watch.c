@@ -27,7 +27,7 @@
 #define SAMPLES_MAX 20000
 #define SLOT_NS     (100 * NS_PER_MS) /* from ten samples a second on */
 
-static struct harness *h;
+HARNESS(h, .table = RL_TABLE_HOT, .seed = {1, 2})
 static uint64_t now_ns = NS_PER_DAY;
 
 /* Samples and figures received from one watch. */
@@ -206,9 +206,8 @@ static void run_saying(const struct saying *row)
 	assert_true(pieces_run(h->program_fd, &frame, ETH_HLEN) >= 0);
 }
 
-static void says_what_was(void **state)
+ROWS(says_what_was, sayings, row, fresh)
 {
-	const struct saying *row = *state;
 	uint64_t sent_ns = now_ns;
 	struct watch *watch;
 
@@ -223,7 +222,7 @@ static void says_what_was(void **state)
 }
 
 /* The rule that decided; of several limits that let it pass, the first. */
-static void says_which_rule(void **state)
+TEST(says_which_rule, fresh)
 {
 	static const char *const words[] = {"ip4=10.0.0.1 udp", "ip4=11.0.0.1 udp",
 					    "ip4=11.0.0.1 udp", "ip4=12.0.0.1 udp"};
@@ -231,7 +230,6 @@ static void says_which_rule(void **state)
 	struct policy policy = {0};
 	struct watch *watch;
 
-	(void)state;
 	policy_of("10.0.0.0/8 deny;11.0.0.0/8 limit 1/hour burst 1;"
 		  "device limit 1k/second burst 100");
 	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
@@ -267,9 +265,8 @@ static const struct load {
 };
 
 /* The samples stand for all packets, those of a slot for as many each. */
-static void weights_add_up(void **state)
+ROWS(weights_add_up, loads, load, fresh_deny)
 {
-	const struct load *load = *state;
 	struct watch *watch = watch_new(DROPS, load->rate);
 	uint64_t packets = (uint64_t)load->times * load->packets;
 
@@ -289,12 +286,11 @@ static void weights_add_up(void **state)
 
 /* Ten samples of a second are of ten tenths, and stand for as many packets each, also those of the
  * first. */
-static void samples_are_spread(void **state)
+TEST(samples_are_spread, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 10);
 	uint64_t begin_ns = now_ns;
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++) {
 		run("ip4=10.0.0.1 udp", 500);
 		wait_ns(10 * NS_PER_MS);
@@ -310,12 +306,11 @@ static void samples_are_spread(void **state)
 }
 
 /* A slot that is not over is told of at the end, one that begins too late is not. */
-static void the_end_is_held(void **state)
+TEST(the_end_is_held, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 100);
 	uint64_t begin_ns = now_ns;
 
-	(void)state;
 	run("ip4=10.0.0.1 udp", 3);
 	wait_ns(SLOT_NS);
 	run("ip4=10.0.0.2 udp", 1);
@@ -330,12 +325,11 @@ static void the_end_is_held(void **state)
 
 /* Every tenth packet is from another source: taking each n-th packet as a sample might give it all
  * samples or none. */
-static void shares_are_kept(void **state)
+TEST(shares_are_kept, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 1000);
 	uint64_t rare = 0;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		for (int j = 0; j < 100; j++) {
 			run("ip4=10.0.0.1 udp", 9);
@@ -351,12 +345,11 @@ static void shares_are_kept(void **state)
 }
 
 /* A flood of drops takes none of the samples of what passes. */
-static void verdicts_have_their_own(void **state)
+TEST(verdicts_have_their_own, fresh)
 {
 	uint64_t passed = 0;
 	struct watch *watch;
 
-	(void)state;
 	policy_of("10.0.0.1 deny");
 	watch = watch_new(EVERYTHING, 1000);
 	for (int i = 0; i < 20; i++) {
@@ -371,11 +364,10 @@ static void verdicts_have_their_own(void **state)
 }
 
 /* A reader that is late gets the samples of all slots since, each with its own weight. */
-static void late_readers_know_each_slot(void **state)
+TEST(late_readers_know_each_slot, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 10);
 
-	(void)state;
 	for (uint32_t i = 1; i <= 8; i++) {
 		run("ip4=10.0.0.1 udp", i * 100);
 		wait_ns(SLOT_NS);
@@ -388,12 +380,11 @@ static void late_readers_know_each_slot(void **state)
 }
 
 /* Without a reader the ring takes as much as it holds, and what it does not is counted. */
-static void lost_is_counted(void **state)
+TEST(lost_is_counted, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 1000);
 	struct watch_figures figures;
 
-	(void)state;
 	for (uint32_t i = 0; i < 40; i++) {
 		h->skel->data_watch->watch_board.watcher[0].stream[0].keep = 1000;
 		run("ip4=10.0.0.1 udp", 1000);
@@ -461,9 +452,8 @@ static uint32_t slot_of(const char *text)
 	return slot;
 }
 
-static void shows_what_was_asked(void **state)
+ROWS(shows_what_was_asked, filters, row, fresh)
 {
-	const struct filter *row = *state;
 	struct watch_options options = {
 		.reasons = row->reasons, .rate = 100, .counter_id = RL_WATCH_ANY};
 	struct watch *watch;
@@ -493,13 +483,12 @@ static uint32_t is_on(void)
 }
 
 /* Each watcher has samples of its own, and there is no slot for a fifth. */
-static void watchers_share_nothing(void **state)
+TEST(watchers_share_nothing, fresh_deny)
 {
 	const struct watch_options options = {
 		.reasons = DROPS, .rate = 100, .counter_id = RL_WATCH_ANY};
 	struct watch *watches[RL_WATCHERS], *more = NULL;
 
-	(void)state;
 	for (int i = 0; i < RL_WATCHERS; i++)
 		watches[i] = watch_new(DROPS, 100);
 	assert_int_equal(watch_open(&h->instance, &options, &more), -EBUSY);
@@ -526,11 +515,10 @@ static void watchers_share_nothing(void **state)
 
 /* A watcher that does not renew gets no samples after three seconds, and the next packet turns
  * watching off. */
-static void dead_watchers_end(void **state)
+TEST(dead_watchers_end, fresh_deny)
 {
 	struct watch *dead = watch_new(DROPS, 100), *next;
 
-	(void)state;
 	run("ip4=10.0.0.1 udp", 1);
 	assert_int_equal(is_on(), 1);
 	assert_int_equal(figures_of(dead).packets[0], 1);
@@ -557,11 +545,10 @@ static void dead_watchers_end(void **state)
 	watch_close(next);
 }
 
-static void renewed_watchers_stay(void **state)
+TEST(renewed_watchers_stay, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 100);
 
-	(void)state;
 	for (int i = 0; i < 10; i++) {
 		run("ip4=10.0.0.1 udp", 1);
 		poll_into(watch, &seen);
@@ -574,11 +561,10 @@ static void renewed_watchers_stay(void **state)
 }
 
 /* Delayed for long, and its slot was not taken: the watcher continues. */
-static void late_watchers_return(void **state)
+TEST(late_watchers_return, fresh_deny)
 {
 	struct watch *watch = watch_new(DROPS, 100);
 
-	(void)state;
 	wait_ns(10 * NS_PER_SECOND);
 	run("ip4=10.0.0.1 udp", 1);
 	assert_int_equal(is_on(), 0);
@@ -590,12 +576,11 @@ static void late_watchers_return(void **state)
 	watch_close(watch);
 }
 
-static void nobody_is_told_nothing(void **state)
+TEST(nobody_is_told_nothing, fresh_deny)
 {
 	uint64_t sum[sizeof(struct rl_watch_count) / 8];
 	struct watch *watch = watch_new(EVERYTHING, 100);
 
-	(void)state;
 	watch_close(watch);
 	run("ip4=10.0.0.1 udp", 10);
 	assert_int_equal(is_on(), 0);
@@ -606,42 +591,8 @@ static void nobody_is_told_nothing(void **state)
 	}
 }
 
-int main(void)
+AT_START(begin)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(sayings) + ARRAY_SIZE(loads) + ARRAY_SIZE(filters) + 20];
-	const struct CMUnitTest others[] = {
-		cmocka_unit_test_setup(says_which_rule, fresh),
-		cmocka_unit_test_setup(samples_are_spread, fresh_deny),
-		cmocka_unit_test_setup(the_end_is_held, fresh_deny),
-		cmocka_unit_test_setup(late_readers_know_each_slot, fresh_deny),
-		cmocka_unit_test_setup(shares_are_kept, fresh_deny),
-		cmocka_unit_test_setup(verdicts_have_their_own, fresh),
-		cmocka_unit_test_setup(lost_is_counted, fresh_deny),
-		cmocka_unit_test_setup(watchers_share_nothing, fresh_deny),
-		cmocka_unit_test_setup(dead_watchers_end, fresh_deny),
-		cmocka_unit_test_setup(renewed_watchers_stay, fresh_deny),
-		cmocka_unit_test_setup(late_watchers_return, fresh_deny),
-		cmocka_unit_test_setup(nobody_is_told_nothing, fresh_deny),
-	};
-	size_t n = 0;
-
 	output_quiet = true;
 	cpu_stay(0);
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT, .seed = {1, 2}});
-	if (!h)
-		return 1;
-#define ROWS(table, function, set_up)                                     \
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)                    \
-		tests[n++] = (struct CMUnitTest){.name = (table)[i].name, \
-						 .test_func = (function), \
-						 .setup_func = (set_up),  \
-						 .initial_state = (void *)&(table)[i]};
-	ROWS(sayings, says_what_was, fresh)
-	ROWS(loads, weights_add_up, fresh_deny)
-	ROWS(filters, shows_what_was_asked, fresh)
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		tests[n++] = others[i];
-	n = (size_t)_cmocka_run_group_tests("watch", tests, n, NULL, NULL);
-	harness_close(h);
-	return (int)n;
 }

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cases.h"
+
 #include "base/message.h" /* before cmocka's macro fail() */
 #include "event_shell.h"
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/rlctl-runner-XXXXXX";
 char said[SAID_MAX];

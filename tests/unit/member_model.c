@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Random changes of a table of members, to it and to a plain model, and packets that ask it. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "member_model.h"
+#include "cases.h"
 #include "member_reader.h"
 #include "member_universe.h"
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "member_universe.h"
 #include "random.h"
 #include "rlctl_abi.h"

@@ -297,11 +297,3 @@ void must_refuse(const char *const *texts, size_t count)
 		if (limit_parse(texts[i], &limit))
 			fail_msg("%s is not refused", texts[i]);
 }
-
-size_t tests_of(struct CMUnitTest *tests, const char *const *texts, size_t count,
-		CMUnitTestFunction test)
-{
-	for (size_t i = 0; i < count; i++)
-		tests[i] = (struct CMUnitTest){texts[i], test, NULL, NULL, (void *)texts[i]};
-	return count;
-}

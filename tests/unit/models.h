@@ -98,7 +98,3 @@ bool limit_parse(const char *text, struct rl_limit *out);
 
 /* The test fails where the parser lets one of the texts through. */
 void must_refuse(const char *const *texts, size_t count);
-
-/* One test for every text, named by it. */
-size_t tests_of(struct CMUnitTest *tests, const char *const *texts, size_t count,
-		CMUnitTestFunction test);

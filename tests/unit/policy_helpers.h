@@ -4,9 +4,8 @@
  */
 #pragma once
 
+#include "cases.h"
 #include "policy/policy.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 extern const struct policy_context on_xdp, on_tc, on_tc_for_xdp, on_egress, on_jumbo;
 

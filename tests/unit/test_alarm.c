@@ -3,13 +3,8 @@
  * with its place, what two policies differ in, and random policies there and back.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "policy/alarm.h"
@@ -98,9 +93,8 @@ static const struct {
 	 ATTACK "rule any limit 9/second burst 5\nrule any limit 7/second burst 5 while attack\n"},
 };
 
-static void test_statements(void **state)
+TEST(test_statements)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
 		const char *wanted =
 			statements[i].canonical ? statements[i].canonical : statements[i].text;
@@ -121,7 +115,7 @@ static void test_statements(void **state)
 	}
 }
 
-static void test_model(void **state)
+TEST(test_model)
 {
 	struct policy policy = policy_of(
 		"\n  alarm attack when udp dport 53 src @s over 2k/second for 500ms until "
@@ -130,7 +124,6 @@ static void test_model(void **state)
 	const struct rule *rule = &policy.rules[0];
 	bool off;
 
-	(void)state;
 	assert_int_equal(policy.alarm_count, 1);
 	assert_null(policy_alarm_find(&policy, "attac"));
 	assert_non_null(alarm);
@@ -155,25 +148,23 @@ static void test_model(void **state)
 	policy_clear(&policy);
 }
 
-static void test_tenths(void **state)
+TEST(test_tenths)
 {
 	static const struct {
 		uint64_t ms;
 		uint32_t tenths;
 	} rows[] = {{100, 1}, {199, 1}, {200, 2}, {999, 9}, {1000, 10}, {1001, 10}, {86400000, 10}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(alarm_tenths(rows[i].ms * NS_PER_MS), rows[i].tenths);
 }
 
 /* The longest text of each match together: a buffer of ALARM_TEXT_MAX holds it. */
-static void test_longest(void **state)
+TEST(test_longest)
 {
 	char text[4096], ports[256] = "", comment[RL_COMMENT_MAX + 1], *printed;
 	struct policy policy;
 
-	(void)state;
 	for (int i = 0; i < RL_PORT_RANGES_MAX; i++)
 		sprintf(ports + strlen(ports), "%s%d-%d", i ? "," : "", 10000 + 10 * i,
 			10001 + 10 * i);
@@ -305,19 +296,17 @@ static const struct refusal refusals[] = {
 	{ATTACK "\n" ATTACK, 3, 7, "the alarm attack is there already: remove one of the two", 1},
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-	(void)state;
 	must_fail_each(refusals, ARRAY_SIZE(refusals));
 }
 
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
 	char text[4096] = "";
 	struct policy_errors errors;
 	struct policy policy;
 
-	(void)state;
 	for (int i = 0; i < RL_ALARMS_MAX; i++)
 		sprintf(text + strlen(text), "alarm a%d when" TAIL "\n", i);
 	policy = policy_of(text);
@@ -334,7 +323,7 @@ static void test_too_many(void **state)
 }
 
 /* Single rules, and files of rules for a policy in force. */
-static void test_rules_alone(void **state)
+TEST(test_rules_alone)
 {
 	struct policy live = policy_of(ATTACK "rule any deny while attack\n"), out = {0};
 	static const char accepted[] = "rule any tcp deny while not attack";
@@ -344,7 +333,6 @@ static void test_rules_alone(void **state)
 	struct rule rule;
 	bool found;
 
-	(void)state;
 	ctx.known = &live;
 	assert_int_equal(policy_parse(accepted, strlen(accepted), &ctx, NULL, &out, &errors), 0);
 	assert_int_equal(out.count, 1);
@@ -364,7 +352,7 @@ static void test_rules_alone(void **state)
 }
 
 /* Which rules of `policy` words select. */
-static void test_selectors(void **state)
+TEST(test_selectors)
 {
 	struct policy policy = policy_of(ATTACK "rule any tcp deny\n"
 						"rule any tcp deny while attack\n"
@@ -385,7 +373,6 @@ static void test_selectors(void **state)
 		{"any tcp while other", "", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy_error err;
 		struct rule selector;
@@ -404,7 +391,7 @@ static void test_selectors(void **state)
 	policy_clear(&policy);
 }
 
-static void test_selectors_refused(void **state)
+TEST(test_selectors_refused)
 {
 	static const struct {
 		const char *words;
@@ -417,7 +404,6 @@ static void test_selectors_refused(void **state)
 		{"while attack", 1, "is not a prefix"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy_error err;
 		struct rule rule;
@@ -439,7 +425,7 @@ static void diff_append(const struct policy_alarm *from, const struct policy_ala
 	sprintf(said + strlen(said), "%s%s;", !from ? "+" : to ? "" : "-", there->name);
 }
 
-static void test_diff(void **state)
+TEST(test_diff)
 {
 	static const struct {
 		const char *from, *to, *said;
@@ -462,7 +448,6 @@ static void test_diff(void **state)
 		{"alarm a when" TAIL " # x\n", "alarm a when" TAIL " # y\n", "a;"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy from = policy_of(rows[i].from), to = policy_of(rows[i].to);
 		char said[256] = "";
@@ -477,14 +462,13 @@ static void test_diff(void **state)
 	}
 }
 
-static void test_copy(void **state)
+TEST(test_copy)
 {
 	struct policy from = policy_of("alarm b when" TAIL "\nalarm d when" TAIL "\n");
 	struct policy to = policy_of("alarm a when" TAIL "\nalarm c when" TAIL "\n"
 				     "alarm d when udp" TAIL "\n");
 	char *text;
 
-	(void)state;
 	assert_int_equal(policy_names_copy(&to, &from), 0);
 	text = must_print(&to, &on_xdp);
 	assert_string_equal(text, "alarm a when" TAIL "\nalarm b when" TAIL "\nalarm c when" TAIL
@@ -498,12 +482,11 @@ static void test_copy(void **state)
 
 #define ROUNDS 300
 
-static void test_random(void **state)
+TEST(test_random)
 {
 	static const struct policy_context *const contexts[] = {&on_xdp, &on_tc, &on_egress};
 	size_t named = 0;
 
-	(void)state;
 	random_start(83);
 	for (int i = 0; i < ROUNDS; i++) {
 		const struct policy_context *ctx = contexts[i % ARRAY_SIZE(contexts)];
@@ -533,24 +516,4 @@ static void test_random(void **state)
 		policy_clear(&again);
 	}
 	assert_true(named > ROUNDS / 2);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_statements),
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_tenths),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_rules_alone),
-		cmocka_unit_test(test_selectors),
-		cmocka_unit_test(test_selectors_refused),
-		cmocka_unit_test(test_diff),
-		cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Alarms as stats, status, top and monitor show them, from readings that were never in a kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +7,7 @@
 
 #include "base/message.h" /* before cmocka, which makes a macro of the name fail */
 #include "base/units.h"
+#include "cases.h"
 #include "cli/output/alarms_output.h"
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"
@@ -18,10 +16,6 @@
 #include "cli/top/top.h"
 #include "watch/events/alarms.h"
 #include "watch/traffic/rule_book.h"
-
-#include <cmocka.h>
-
-#include "rows.h"
 
 /* Read at 06:39:51 UTC, after 1000 s of the other clock. */
 static const struct clock_pair at = {1795156791999999999ull, 1000 * NS_PER_SECOND};
@@ -81,7 +75,7 @@ static const struct alarms_now manual = {
 };
 
 /* They have no rate, but may have an end. */
-static void manual_is_shown(void **state)
+TEST(manual_is_shown)
 {
 	static const char *const wanted[] = {
 		"endless on since 2026-11-20T12:09:46+05:30 (5s), manual",
@@ -91,7 +85,6 @@ static void manual_is_shown(void **state)
 	char text[ALARM_LINE_MAX];
 	struct json_object *object;
 
-	(void)state;
 	for (uint32_t i = 0; i < manual.count; i++) {
 		alarm_line_print(text, sizeof(text), &manual.alarm[i], &at);
 		assert_string_equal(text, wanted[i]);
@@ -120,9 +113,8 @@ static const struct line {
 				"on over 1kbyte/minute for 5s"},
 };
 
-static void is_a_line(void **state)
+ROWS(is_a_line, lines, row)
 {
-	const struct line *row = *state;
 	char text[ALARM_LINE_MAX];
 
 	alarm_line_print(text, sizeof(text), &alarms.alarm[row - lines], &at);
@@ -130,12 +122,11 @@ static void is_a_line(void **state)
 }
 
 /* Names as long as they may be, in a line that is too short for all. */
-static void those_that_are_on(void **state)
+TEST(those_that_are_on)
 {
 	struct alarms_now many = {.count = RL_ALARMS_MAX};
 	char text[200];
 
-	(void)state;
 	assert_true(alarms_on_print(text, sizeof(text), &alarms, &at));
 	assert_string_equal(text, "alarms on: flood since 12:05:48 (4m 3s), 12,345 packets/s");
 	for (int i = 0; i < RL_ALARMS_MAX; i++) {
@@ -150,12 +141,11 @@ static void those_that_are_on(void **state)
 
 /* ---- JSON and tables */
 
-static void is_json(void **state)
+TEST(is_json)
 {
 	struct json_object *object = json_object_new_object();
 	static const struct alarms_now none;
 
-	(void)state;
 	json_put_alarms(object, &none, &at);
 	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), "{}");
 	json_put_alarms(object, &alarms, &at);
@@ -193,11 +183,10 @@ static void table_of_all(void)
 	alarms_print(&alarms, &at);
 }
 
-static void is_a_table(void **state)
+TEST(is_a_table)
 {
 	char *text = printed(table_of_all);
 
-	(void)state;
 	assert_string_equal(text,
 			    "state  since                              changes              rate  "
 			    "on over               off under                alarm\n"
@@ -211,13 +200,12 @@ static void is_a_table(void **state)
 }
 
 /* The object of stats and status has the array; a policy without an alarm has none. */
-static void stats_have_them(void **state)
+TEST(stats_have_them)
 {
 	const struct instance instance = {.device = "eth0"};
 	struct instance_stats stats = {.alarms = alarms, .alarms_at = at};
 	struct json_object *object = json_stats(&instance, &stats), *array;
 
-	(void)state;
 	assert_true(json_object_object_get_ex(object, "alarms", &array));
 	assert_int_equal(json_object_array_length(array), 3);
 	json_object_put(object);
@@ -246,9 +234,8 @@ static const struct since_row {
 	{"since: nonsense", BEFORE("7, {\"alarm\": 3}"), 3, 4000},
 };
 
-static void is_since(void **state)
+ROWS(is_since, sinces, row)
 {
-	const struct since_row *row = *state;
 	const struct instance instance = {.device = "eth0"};
 	struct instance_stats stats = {.alarms = alarms, .read_ns = at.realtime_ns};
 	struct since since = {"a file", json_tokener_parse(row->document)};
@@ -281,12 +268,11 @@ static void look(struct alarm_changes *changes, const struct alarms_now *now, co
 	assert_string_equal(told, wanted);
 }
 
-static void changes_are_told_once(void **state)
+TEST(changes_are_told_once)
 {
 	struct alarm_changes changes = {0};
 	struct alarms_now now = alarms;
 
-	(void)state;
 	look(&changes, &now, "");
 	look(&changes, &now, "");
 	now.alarm[0].on = true;
@@ -321,11 +307,10 @@ static void monitor_line(void)
 	alarm_change_print(&alarms.alarm[0], 1795156548000000007ull, &book);
 }
 
-static void a_change_is_a_line(void **state)
+TEST(a_change_is_a_line)
 {
 	char *text;
 
-	(void)state;
 	text = printed(monitor_line);
 	assert_string_equal(text, "12:05:48.000000 alarm-on flood, 12,345 packets/s\n"
 				  "12:05:48.000000 alarm-off bits, 98,765 bits/s\n");
@@ -352,12 +337,11 @@ static void top_text(void)
 	snapshot_print(&top, false);
 }
 
-static void top_shows_those_that_are_on(void **state)
+TEST(top_shows_those_that_are_on)
 {
 	struct json_object *object, *array;
 	char *text;
 
-	(void)state;
 	top = (struct top){
 		.instance = (struct instance *)&monitored, .alarms = alarms, .alarms_at = at};
 	text = printed(top_text);
@@ -377,23 +361,8 @@ static void top_shows_those_that_are_on(void **state)
 	json_object_put(object);
 }
 
-int main(void)
+AT_START(begin)
 {
-	struct CMUnitTest
-		tests[sizeof(lines) / sizeof(lines[0]) + sizeof(sinces) / sizeof(sinces[0]) + 8];
-	size_t n = 0;
-
 	setenv("TZ", "XST-5:30", 1);
 	output_begin();
-	ROWS(lines, is_a_line);
-	ROWS(sinces, is_since);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(those_that_are_on);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(manual_is_shown);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(is_json);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(is_a_table);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stats_have_them);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(changes_are_told_once);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_change_is_a_line);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(top_shows_those_that_are_on);
-	return _cmocka_run_group_tests("alarm output", tests, n, NULL, NULL);
 }

@@ -4,26 +4,19 @@
  * exact ends of tenths; that a copy moved on by a reader says the same at any time; and the bound
  * of what pulses may carry.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/alarm.h"
+#include "cases.h"
 #include "random.h"
-#include "rows.h"
 #include "turns.h"
 
-#define MS            1000000ull
-#define SECOND        (1000 * MS)
-#define BEGIN         (86400 * SECOND)
-#define PACKETS       3000
-#define ROUNDS        TURNS(300)
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MS      1000000ull
+#define SECOND  (1000 * MS)
+#define BEGIN   (86400 * SECOND)
+#define PACKETS 3000
+#define ROUNDS  TURNS(300)
 
 struct packet {
 	uint64_t at, amount;
@@ -233,12 +226,11 @@ static uint64_t random_next_at(const struct pair *p, uint64_t *seed, uint32_t pa
 }
 
 /* Which alarm, and a time with more packets, or with fewer, than it asks for. */
-static void arrivals_test(void **state)
+TEST(arrivals_test)
 {
 	static struct pair pair;
 	uint64_t seed = 11, changes = 0, pulses = 0;
 
-	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
 		struct rl_alarm_phase on = random_phase(&seed), off = random_phase(&seed);
 		uint32_t pace = 10;
@@ -318,12 +310,11 @@ static void amounts_spread(uint64_t amounts[TOUCHED], uint32_t over, uint64_t to
 
 /* Any arrivals of twice the rate over three durations, in four or more tenths of those that they
  * touch, after any silence. */
-static void twice_test(void **state)
+TEST(twice_test)
 {
 	uint64_t seed = 23, amounts[TOUCHED];
 	static struct pair p;
 
-	(void)state;
 	for (int i = 0; i < TURNS(20000); i++) {
 		bound_begin(&p);
 		amounts_spread(amounts, 4 + random_under(&seed, TOUCHED - 3), TWICE, &seed);
@@ -334,12 +325,11 @@ static void twice_test(void **state)
 
 /* The bound is exact: half in each of the tenths at the ends, and four over; with one packet less
  * at one end it goes on a tenth later or not at all, and with three tenths over it need not. */
-static void twice_exact_test(void **state)
+TEST(twice_exact_test)
 {
 	uint64_t half = TWICE / 2 - RATE - 1, amounts[TOUCHED] = {0};
 	static struct pair p;
 
-	(void)state;
 	amounts[0] = amounts[TOUCHED - 1] = half;
 	amounts[9] = amounts[17] = RATE + 1;
 	bound_begin(&p);
@@ -354,12 +344,11 @@ static void twice_exact_test(void **state)
 }
 
 /* Two bursts in three durations, however large they are, never do; nor does a mean of the rate. */
-static void bursts_test(void **state)
+TEST(bursts_test)
 {
 	uint64_t seed = 29, amounts[4 * WINDOW];
 	static struct pair p;
 
-	(void)state;
 	for (int i = 0; i < TURNS(5000); i++) {
 		uint32_t at = random_under(&seed, WINDOW / 2), next;
 
@@ -415,9 +404,8 @@ static void run_tenths(struct pair *p, uint32_t tenths, uint64_t amount)
 }
 
 /* On with the last tenth and not a nanosecond before; one that had the rate itself is not over. */
-static void goes_on_test(void **state)
+ROWS(goes_on_test, rows, row)
 {
-	const struct alarm_row *row = *state;
 	static struct pair p;
 
 	pair_begin(&p, &row->on, &row->off);
@@ -451,9 +439,8 @@ static void begin_on(struct pair *p, const struct alarm_row *row)
 }
 
 /* Off likewise, with packets and without; one that had the rate itself is not under. */
-static void goes_off_test(void **state)
+ROWS(goes_off_test, rows, row)
 {
-	const struct alarm_row *row = *state;
 	uint64_t off_at, last;
 	static struct pair p;
 
@@ -485,9 +472,8 @@ static void goes_off_test(void **state)
 
 /* Whatever comes, an alarm is on for no less than the time of its second condition, and off for no
  * less than that of its first, or three of its tenths. */
-static void stays_test(void **state)
+ROWS(stays_test, rows, row)
 {
-	const struct alarm_row *row = *state;
 	uint64_t seed = 5, since = 0, changes = 0;
 	static struct pair p;
 
@@ -512,20 +498,4 @@ static void stays_test(void **state)
 		since = p.alarm.state.since_ns;
 	}
 	assert_true(changes > TURNS(20));
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[4 + 3 * ARRAY_SIZE(rows)] = {
-		cmocka_unit_test(arrivals_test),
-		cmocka_unit_test(twice_test),
-		cmocka_unit_test(twice_exact_test),
-		cmocka_unit_test(bursts_test),
-	};
-	size_t n = 4;
-
-	ROWS(rows, goes_on_test);
-	ROWS(rows, goes_off_test);
-	ROWS(rows, stays_test);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

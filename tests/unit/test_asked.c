@@ -4,17 +4,12 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/asked.h"
+#include "cases.h"
 #include "random.h"
-#include "rows.h"
 #include "turns.h"
 
 #define SECOND  1000000000ull
@@ -54,9 +49,8 @@ static const struct row {
 	{"again, when it no longer counted", 86400 * SECOND, 90 * SECOND},
 };
 
-static void minute_test(void **state)
+ROWS(minute_test, rows, row)
 {
-	const struct row *row = *state;
 	uint64_t last = row->sent_ns + row->again_ns;
 	__u64 ways[RL_ASKED_WAYS] = {0};
 
@@ -75,12 +69,11 @@ static void minute_test(void **state)
 }
 
 /* Whatever the time and the tag, 0 among them. */
-static void empty_test(void **state)
+TEST(empty_test)
 {
 	const __u64 ways[RL_ASKED_WAYS] = {0};
 	uint64_t draw = 3;
 
-	(void)state;
 	for (uint64_t t = 0; t < 61 * SECOND; t += 1 << ASKED_UNIT_SHIFT)
 		assert_false(counts(ways, 0, t) || counts(ways, 0, WRAP + t) ||
 			     counts(ways, random_next(&draw), t));
@@ -90,11 +83,10 @@ static void empty_test(void **state)
 }
 
 /* A tag of zeros is one as any other. */
-static void zero_tag_test(void **state)
+TEST(zero_tag_test)
 {
 	__u64 ways[RL_ASKED_WAYS] = {0};
 
-	(void)state;
 	put(ways, 5, 9 * SECOND);
 	put(ways, 0, 9 * SECOND);
 	put(ways, 0, 10 * SECOND);
@@ -104,12 +96,11 @@ static void zero_tag_test(void **state)
 
 /* Within a quarter second nothing is written, so that packets of one conversation share its line.
  */
-static void quiet_test(void **state)
+TEST(quiet_test)
 {
 	__u64 ways[RL_ASKED_WAYS] = {0}, before;
 	uint64_t writes = 0;
 
-	(void)state;
 	put(ways, 7, SECOND);
 	before = ways[0];
 	for (uint64_t t = SECOND; t < 11 * SECOND; t += SECOND / 1000) {
@@ -122,11 +113,10 @@ static void quiet_test(void **state)
 
 /* ---- which one goes */
 
-static void oldest_test(void **state)
+TEST(oldest_test)
 {
 	__u64 ways[RL_ASKED_WAYS] = {0};
 
-	(void)state;
 	for (uint32_t tag = 1; tag <= 4; tag++)
 		put(ways, tag, (100 + tag) * SECOND);
 	put(ways, 1, 110 * SECOND); /* now 2 is the oldest */
@@ -187,11 +177,10 @@ static void own_address_test(struct conversation a, int bit)
 }
 
 /* Each bit of a conversation is in its tag. */
-static void bits_test(void **state)
+TEST(bits_test)
 {
 	uint64_t draw = 11;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		struct conversation a = {.proto = 17}, b, bases[2] = {ip4(draw >> 7, 53, draw), a};
 
@@ -228,14 +217,13 @@ static int compare(const void *a, const void *b)
 /* As a resolver asks: every port, of a few servers. Sets fill alike, and no two of a set have one
  * tag.
  */
-static void spread_test(void **state)
+TEST(spread_test)
 {
 	enum { SERVERS = 8, KEYS = SERVERS << 16 };
 	static uint64_t all[KEYS];
 	static uint32_t used[RL_ASKED_SETS];
 	size_t n = 0;
 
-	(void)state;
 	for (uint32_t host = 0; host < SERVERS; host++)
 		for (uint32_t port = 0; port < 1 << 16; port++) {
 			struct conversation c = ip4(0x08080800 + host, 53, port);
@@ -265,12 +253,11 @@ static struct asked_key random_key(uint64_t *draw)
 #define AHEAD   2500 /* questions until the answer: 50 ms at 50,000 a second */
 
 /* 1 - e^-x (1 + x + x^2/2 + x^3/6) for x = 2500 / 8192 is 0.00028: 295 of 2^20, sigma 17. */
-static void lost_test(void **state)
+TEST(lost_test)
 {
 	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
 	uint64_t asks = 5, answers = 5, lost = 0, now = SECOND;
 
-	(void)state;
 	assert_non_null(sets);
 	for (int i = 0; i < QUERIES + AHEAD; i++) {
 		struct asked_key key = random_key(&asks);
@@ -287,12 +274,11 @@ static void lost_test(void **state)
 }
 
 /* A full table, and packets that answer nothing: none of 2^20 counts, of which 2^-10 would. */
-static void unasked_test(void **state)
+TEST(unasked_test)
 {
 	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
 	uint64_t asks = 5, others = 6, now = SECOND;
 
-	(void)state;
 	assert_non_null(sets);
 	for (int i = 0; i < 8 * (int)RL_ASKED_SETS * RL_ASKED_WAYS; i++) {
 		struct asked_key key = random_key(&asks);
@@ -324,9 +310,8 @@ static const struct begin {
 	{"no room, but already noted", 4, 100, 101, true, true},
 };
 
-static void begin_test(void **state)
+ROWS(begin_test, begins, row)
 {
-	const struct begin *row = *state;
 	uint8_t served = asked_serving_time(row->served_s * SECOND);
 	struct rl_asked_set set = {0};
 
@@ -339,9 +324,8 @@ static void begin_test(void **state)
 }
 
 /* A port counts as served for at least as long as a mark, by whichever CPU's clock. */
-static void served_test(void **state)
+TEST(served_test)
 {
-	(void)state;
 	for (uint64_t t = SECOND; t < 1200 * SECOND; t += SECOND / 7) {
 		uint8_t served = asked_serving_time(t);
 
@@ -354,7 +338,7 @@ static void served_test(void **state)
 
 /* A server answers after up to a minute, while 10,000 others a second begin: each client is still
  * known to have begun, or is not taken for one that was asked. */
-static void slow_answer_test(void **state)
+TEST(slow_answer_test)
 {
 	enum { CLIENTS = 1000, CROWD = 10000 };
 	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
@@ -362,7 +346,6 @@ static void slow_answer_test(void **state)
 	uint64_t clients = 5, answered = 5;
 	uint8_t served;
 
-	(void)state;
 	assert_non_null(sets);
 	for (int i = 0; i < CLIENTS; i++) {
 		struct asked_key key = random_key(&clients);
@@ -390,12 +373,11 @@ static void slow_answer_test(void **state)
 }
 
 /* 50,000 questions a second from a port that serves a thousand clients: all may be noted. */
-static void few_marks_test(void **state)
+TEST(few_marks_test)
 {
 	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
 	uint64_t asks = 5, clients = 6, now = SECOND;
 
-	(void)state;
 	assert_non_null(sets);
 	for (int i = 0; i < 1000; i++) {
 		struct asked_key key = random_key(&clients);
@@ -447,13 +429,12 @@ static void *contest_other(void *arg)
 }
 
 /* And each way is of one of them, with the last time at which it was put. */
-static void race_test(void **state)
+TEST(race_test)
 {
 	uint64_t now = (uint64_t)ROUNDS * QUARTER * 2;
 	struct contest c = {0};
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, contest_other, &c), 0);
 	contest_run(&c, 10);
 	pthread_join(thread, NULL);
@@ -462,26 +443,4 @@ static void race_test(void **state)
 		assert_int_equal(counts(c.ways, tag, now), tag % 10 < 2);
 	for (int i = 0; i < RL_ASKED_WAYS; i++)
 		assert_in_range(c.ways[i] >> ASKED_TAG_SHIFT, 10, 21);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[32];
-	size_t n = 0;
-
-	ROWS(rows, minute_test);
-	ROWS(begins, begin_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(served_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(slow_answer_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_marks_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(empty_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(zero_tag_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(quiet_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(oldest_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(bits_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(spread_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(lost_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(unasked_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(race_test);
-	return _cmocka_run_group_tests("asked", tests, n, NULL, NULL);
 }

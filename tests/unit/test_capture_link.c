@@ -2,15 +2,13 @@
 /* Link headers: the type that each names and its length, and that none is read beyond the captured
  * bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <linux/if_ether.h>
 #include <pcap/pcap.h>
 
+#include "cases.h"
 #include "watch/capture/capture.h"
 
 #define ZEROS "\0\0\0\0\0\0\0\0\0\0\0\0\0"
@@ -68,10 +66,9 @@ static const struct row rows[] = {
 	ROW("C_HDLC, IPv6", DLT_C_HDLC, "\x0f\0\x86\xdd\x60", 4, ETH_P_IPV6),
 };
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct link_header got;
 
 		print_message("# %s\n", rows[i].name);
@@ -84,10 +81,9 @@ static void test_headers(void **state)
 }
 
 /* Allocations of exactly that size: the sanitizer would report a byte read beyond it. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (uint32_t size = 0; size < rows[i].bytes; size++) {
 			uint8_t *data = malloc(size ? size : 1);
 			struct link_header got;
@@ -102,23 +98,11 @@ static void test_cut(void **state)
 	}
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	static const int types[] = {DLT_EN10MB, DLT_IEEE802_11, DLT_IEEE802_11_RADIO,
 				    DLT_USB_LINUX};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		assert_false(link_is_known(types[i]));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

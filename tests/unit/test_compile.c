@@ -4,19 +4,13 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile_helpers.h"
 #include "policy/sets/set.h"
 #include "policy_helpers.h"
-#include "rows.h"
 #include "turns.h"
 
 /* ---- what becomes of a policy */
@@ -76,9 +70,8 @@ static const struct layout_row {
 	 "0.0.0.0/0 allow 0.0.0.0/1 deny 0.0.0.0 deny"},
 };
 
-static void layout_test(void **state)
+ROWS(layout_test, layouts, row)
 {
-	const struct layout_row *row = *state;
 	struct force force = {.ctx = roomy};
 	struct policy policy = must_parse_policy(row->policy);
 	struct compiled compiled;
@@ -158,11 +151,10 @@ static struct policy random_policy(void)
 	return policy;
 }
 
-static void identity_test(void **state)
+TEST(identity_test)
 {
 	unsigned int compiled_count = 0;
 
-	(void)state;
 	random_start(20240612);
 	for (unsigned int i = 0; i < TURNS(20000); i++) {
 		struct policy policy = random_policy(), back = {0}, none = {0};
@@ -190,14 +182,13 @@ static void identity_test(void **state)
 }
 
 /* Inconsistent maps are not decompiled to a policy. */
-static void bad_maps_test(void **state)
+TEST(bad_maps_test)
 {
 	struct policy policy = must_parse_policy("rule 10.0.0.0/8 limit 9/s; rule any udp deny");
 	struct force force = {.ctx = roomy};
 	struct policy out = {0};
 	struct compiled good;
 
-	(void)state;
 	must_compile(&policy, &force, false, &good);
 	struct rl_range *const ranges[] = {&good.header.any, &good.prefixes[0].value.range};
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
@@ -323,9 +314,8 @@ static const struct fit_row {
 	{"slots", "rule 10.0.0.%u deny", 0, 6, {.slots_max = 6}, 7, "--prefixes"},
 };
 
-static void fit_test(void **state)
+ROWS(fit_test, fits, row)
 {
-	const struct fit_row *row = *state;
 	struct compile_context ctx = roomy;
 
 	ctx.rules_max = row->ctx.rules_max ? row->ctx.rules_max : ctx.rules_max;
@@ -347,7 +337,7 @@ static void fit_test(void **state)
 }
 
 /* No option makes room for more than RULES_MAX. */
-static void rules_max_test(void **state)
+TEST(rules_max_test)
 {
 	struct compile_context ctx = roomy;
 	struct policy_errors errors;
@@ -355,7 +345,6 @@ static void rules_max_test(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(file);
 	for (unsigned int i = 0; i <= RULES_MAX; i++)
 		fprintf(file, "rule 10.%u.%u.%u limit 9/s\n", i >> 16, i >> 8 & 255, i & 255);
@@ -379,7 +368,7 @@ static struct compile_context spacious(void)
 
 /* The rules that are too many: those after the 1024th by line; in a change of single rules the new
  * one. */
-static void one_too_many_test(void **state)
+TEST(one_too_many_test)
 {
 	char *lines = repeat("rule any dport 2%03u deny", 1000),
 	     *last = repeat("rule any sport 2%03u deny", 24);
@@ -389,7 +378,6 @@ static void one_too_many_test(void **state)
 	struct policy next;
 	char *text = NULL, *full = NULL;
 
-	(void)state;
 	assert_true(asprintf(&full, "%s%s", lines, last) > 0);
 	assert_true(asprintf(&text, "%srule any dport 1 deny; rule any dport 10 deny", full) > 0);
 	next = must_parse_policy(text);
@@ -421,13 +409,12 @@ static void one_too_many_test(void **state)
 }
 
 /* Many more are refused as one too many is. */
-static void crowd_test(void **state)
+TEST(crowd_test)
 {
 	char *text = repeat("rule any dport %u limit 5/second", 2000);
 	struct compile_context ctx = spacious();
 	struct policy_errors errors;
 
-	(void)state;
 	assert_int_equal(compile_text(text, &ctx, &errors), -E2BIG);
 	assert_int_equal(errors.count, 2000 - RL_INDEXED_MAX);
 	assert_int_equal(errors.first[0].line, RL_INDEXED_MAX + 1);
@@ -436,7 +423,7 @@ static void crowd_test(void **state)
 
 /* Every rule that this instance cannot hold is named, by line; nothing of the policy is compiled.
  */
-static void many_unfit_test(void **state)
+TEST(many_unfit_test)
 {
 	static const struct {
 		uint32_t line;
@@ -453,7 +440,6 @@ static void many_unfit_test(void **state)
 	struct compile_context ctx = spacious();
 	struct policy_errors errors;
 
-	(void)state;
 	ctx.log_max = 64;
 	assert_true(asprintf(&text, "%s%s", begin, crowd) > 0);
 	free(crowd);
@@ -472,7 +458,7 @@ static void many_unfit_test(void **state)
 
 /* Bans that no statement may express any more, in force since an older version: they are read,
  * printed and kept when another rule is added. */
-static void old_bans_test(void **state)
+TEST(old_bans_test)
 {
 	static const char *const lines[] = {
 		"rule device limit 10/second burst 5 over ban 1h",
@@ -485,7 +471,6 @@ static void old_bans_test(void **state)
 	struct compiled compiled;
 	char text[RULE_TEXT_MAX];
 
-	(void)state;
 	force.ctx.text = &on_egress;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct rule rule;
@@ -541,11 +526,10 @@ static const struct uses_row {
 	{"no hot table: a bucket of the device", "rule device limit 9/s", false, RL_USE_SHARED},
 };
 
-static void uses_test(void **state)
+ROWS(uses_test, uses_rows, row)
 {
 	const uint64_t asked =
 		RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_SHARED | RL_USE_TABLES;
-	const struct uses_row *row = *state;
 	struct force force = {.ctx = roomy};
 	struct policy policy = must_parse_policy(row->policy);
 	struct compiled compiled;
@@ -555,24 +539,4 @@ static void uses_test(void **state)
 	assert_int_equal(compiled.header.uses & asked, row->uses);
 	policy_clear(&policy);
 	compiled_clear(&compiled);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(identity_test),     cmocka_unit_test(bad_maps_test),
-	cmocka_unit_test(crowd_test),        cmocka_unit_test(many_unfit_test),
-	cmocka_unit_test(one_too_many_test), cmocka_unit_test(rules_max_test),
-	cmocka_unit_test(old_bans_test),
-};
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(uses_rows) +
-				ARRAY_SIZE(singles)];
-	size_t n = 0;
-
-	ROWS(layouts, layout_test);
-	ROWS(fits, fit_test);
-	ROWS(uses_rows, uses_test);
-	memcpy(tests + n, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

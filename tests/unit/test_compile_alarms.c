@@ -3,21 +3,15 @@
  * which limits can meet, and which states the next policy takes over.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile/compiled.h"
 #include "compile_helpers.h"
 #include "policy/alarm.h"
 #include "policy_helpers.h"
-#include "rows.h"
 
 #define RATES " over 100/second for 1s until under 50/second for 1s;"
 
@@ -70,9 +64,8 @@ static const struct phase_row {
 	 {{10, 8640000 * MS, 432000000000000}, {10, 8640000 * MS, 432000000000000}}},
 };
 
-static void phase_test(void **state)
+ROWS(phase_test, phases, row)
 {
-	const struct phase_row *row = *state;
 	struct compiled compiled;
 	struct policy policy;
 	char text[256];
@@ -93,13 +86,12 @@ static void phase_test(void **state)
 
 /* ---- what stands where */
 
-static void entries_test(void **state)
+TEST(entries_test)
 {
 	struct compiled compiled;
 	const struct rl_rule *rules;
 	struct policy policy;
 
-	(void)state;
 	must_compile_text("alarm b when icmp over 1mbit for 1s until under 1mbit for 1s # why;"
 			  "alarm a when udp dport 1,9" RATES
 			  "rule any deny while a;rule any tcp limit 9/s while not b;"
@@ -133,13 +125,12 @@ static void entries_test(void **state)
 }
 
 /* Those that count come first, and those alone have a rule. */
-static void manual_test(void **state)
+TEST(manual_test)
 {
 	struct compiled compiled;
 	const struct rl_rule *rules;
 	struct policy policy;
 
-	(void)state;
 	must_compile_text("alarm a manual # why;alarm b when udp" RATES "alarm c manual;"
 			  "alarm d when tcp" RATES "rule any tcp deny while a;"
 			  "rule any udp deny while b;rule any icmp deny while d",
@@ -166,7 +157,7 @@ static void manual_test(void **state)
 
 /* Parts that a policy with alarms does not need: rl_extra is not read for the sake of `while`, an
  * alarm is no verdict, and without `while` refusals are cached as they were. */
-static void uses_test(void **state)
+TEST(uses_test)
 {
 	static const struct {
 		const char *text;
@@ -196,7 +187,6 @@ static void uses_test(void **state)
 			       RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF |
 			       RL_USE_NEW_SOURCE;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct compile_context ctx = roomy;
 		struct policy_errors errors;
@@ -215,14 +205,13 @@ static void uses_test(void **state)
 
 /* ---- what is refused */
 
-static void refused_test(void **state)
+TEST(refused_test)
 {
 	struct compile_context ctx = roomy;
 	struct policy_errors errors;
 	struct compiled compiled;
 	struct policy policy;
 
-	(void)state;
 	/* As many elements as the rules array has, and one more. */
 	ctx.rules_max = 3;
 	assert_int_equal(compile_first("alarm a when" RATES "alarm b when" RATES
@@ -275,7 +264,7 @@ static void limits_say(char *text, const char *behind, int first, int count)
 
 /* Eight while it is on and eight while it is not are eight; nine are too many, and so are five of
  * one alarm and four of another. */
-static void meet_test(void **state)
+TEST(meet_test)
 {
 	static const struct {
 		int on, off, other, always, wanted;
@@ -285,7 +274,6 @@ static void meet_test(void **state)
 		{0, 9, 0, 0, -E2BIG},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[4096] = "alarm a when" RATES "alarm b when" RATES;
 		struct policy_errors errors;
@@ -308,7 +296,7 @@ static void meet_test(void **state)
 
 /* ---- the next policy */
 
-static void back_test(void **state)
+TEST(back_test)
 {
 	struct force force = {.ctx = roomy};
 	struct policy written;
@@ -319,7 +307,6 @@ static void back_test(void **state)
 		"rule any deny while a;rule any deny while not a;rule any deny;"
 		"rule @bad limit 9/s while b;rule 10.0.0.0/8 allow for 1h while b";
 
-	(void)state;
 	written = must_parse_policy(text);
 	for (int i = 0; i < 2; i++) {
 		char *wanted, *got;
@@ -336,7 +323,7 @@ static void back_test(void **state)
 }
 
 /* Whatever its number was; a measured one of its name is another. */
-static void inherit_manual_test(void **state)
+TEST(inherit_manual_test)
 {
 	struct policy in_force = must_parse_policy("alarm a manual;alarm c manual # x;"
 						   "alarm d when udp" RATES "alarm e manual");
@@ -345,7 +332,6 @@ static void inherit_manual_test(void **state)
 	static const uint8_t wanted[] = {0, 1, 3, 4};
 	struct compiled compiled = {0};
 
-	(void)state;
 	alarms_inherit(&next, &in_force, &compiled);
 	assert_memory_equal(compiled.alarm_from, wanted, sizeof(wanted));
 	assert_false(compiled.alarms_same);
@@ -355,7 +341,7 @@ static void inherit_manual_test(void **state)
 	policy_clear(&next);
 }
 
-static void inherit_test(void **state)
+TEST(inherit_test)
 {
 	struct policy in_force = must_parse_policy(
 		"alarm b when udp" RATES "alarm c when" RATES "alarm d when tcp" RATES
@@ -369,7 +355,6 @@ static void inherit_test(void **state)
 	static const uint8_t wanted[] = {0, 1, 0, 0, 4, 0};
 	struct compiled compiled = {0};
 
-	(void)state;
 	alarms_inherit(&next, &in_force, &compiled);
 	assert_memory_equal(compiled.alarm_from, wanted, sizeof(wanted));
 	assert_false(compiled.alarms_same);
@@ -380,18 +365,4 @@ static void inherit_test(void **state)
 	assert_false(compiled.alarms_same);
 	policy_clear(&in_force);
 	policy_clear(&next);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[8 + ARRAY_SIZE(phases)] = {
-		cmocka_unit_test(entries_test), cmocka_unit_test(uses_test),
-		cmocka_unit_test(refused_test), cmocka_unit_test(meet_test),
-		cmocka_unit_test(back_test),    cmocka_unit_test(inherit_test),
-		cmocka_unit_test(manual_test),  cmocka_unit_test(inherit_manual_test),
-	};
-	size_t n = 8;
-
-	ROWS(phases, phase_test);
-	return _cmocka_run_group_tests("alarms compiled", tests, n, NULL, NULL);
 }

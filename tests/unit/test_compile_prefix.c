@@ -4,13 +4,8 @@
  * nothing that is in force is overwritten on the way.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile/compile.h"
@@ -323,12 +318,11 @@ static void one_change(struct maps *maps, unsigned int *in_place)
 	policy_clear(&after);
 }
 
-static void changes_test(void **state)
+TEST(changes_test)
 {
 	struct maps maps = maps_make();
 	unsigned int in_place = 0, count = TURNS(20000);
 
-	(void)state;
 	random_start(20261122);
 	for (unsigned int i = 0; i < count; i++) {
 		struct policy anew = {0};
@@ -374,9 +368,8 @@ static const struct place_row {
 	 "device udp limit 9/s", true},
 };
 
-static void place_test(void **state)
+ROWS(place_test, places, row)
 {
-	const struct place_row *row = *state;
 	struct maps maps = maps_make();
 	char text[RULE_TEXT_MAX];
 	struct policy policy, next = {0};
@@ -394,14 +387,13 @@ static void place_test(void **state)
 }
 
 /* A full half, or slots that are all given, take the whole policy, which finds room. */
-static void room_test(void **state)
+TEST(room_test)
 {
 	struct policy policy = must_parse_policy("rule 10.0.0.0/8 deny; rule 11.0.0.0/8 deny");
 	struct rule rule = must_parse("rule 10.0.0.0/8 limit 9/s", &on_xdp);
 	struct maps maps = maps_make();
 	unsigned int in_place = 0;
 
-	(void)state;
 	maps.ctx.rules_room = RULES_ROOM;
 	whole_put(&maps, &policy);
 	for (unsigned int i = 0; i < 3 * RULES_ROOM; i++) {
@@ -415,20 +407,4 @@ static void room_test(void **state)
 	assert_true(in_place >= 3 * RULES_ROOM - 3);
 	assert_true(in_place < 3 * RULES_ROOM);
 	policy_clear(&policy);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(places) + 2];
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		tests[count++] = (struct CMUnitTest){
-			.name = places[i].name,
-			.test_func = place_test,
-			.initial_state = (void *)&places[i],
-		};
-	tests[count++] = (struct CMUnitTest)cmocka_unit_test(room_test);
-	tests[count++] = (struct CMUnitTest)cmocka_unit_test(changes_test);
-	return cmocka_run_group_tests_name("compile_prefix", tests, NULL, NULL);
 }

@@ -3,17 +3,11 @@
  * else that of the first limit of `any` which has one.
  */
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "rows.h"
 
 #define BY_PROTO .ipv6 = 1, .match = RL_MATCH_PROTO, .proto
 #define BY_PORTS .ipv6 = 1, .match = RL_MATCH_DPORT, .dport_first
@@ -71,9 +65,8 @@ static const struct row {
 	{"any tcp limit 9/s over ban 1h; rule any udp limit 9/s", FOR_NOBODY},
 };
 
-static void row_test(void **state)
+ROWS(row_test, rows, row)
 {
-	const struct row *row = *state;
 	struct compile_context ctx = roomy;
 	struct policy_errors errors;
 	struct compiled compiled;
@@ -91,14 +84,4 @@ static void row_test(void **state)
 	assert_memory_equal(&compiled.header.refusal_class, &row->class, sizeof(row->class));
 	policy_clear(&policy);
 	compiled_clear(&compiled);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(rows)];
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] =
-			(struct CMUnitTest){rows[i].text, row_test, NULL, NULL, (void *)&rows[i]};
-	return cmocka_run_group_tests_name("compile_refusals", tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets as map entries: their numbers, groups and words, what is refused, and the way back. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile_helpers.h"
@@ -55,9 +50,8 @@ static const struct number_row {
 	{"set y", {"x", "y", "z"}, 3, "1 "},
 };
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		char said[64] = "";
 		uint64_t defined = 0;
@@ -81,7 +75,7 @@ static void test_numbers(void **state)
 }
 
 /* 64 sets, in a kernel with the same, with others, and with one other. */
-static void test_all_numbers(void **state)
+TEST(test_all_numbers)
 {
 	char text[1024] = "", own[RL_SETS_MAX][RL_SET_NAME_MAX + 1];
 	const char *names[RL_SETS_MAX];
@@ -89,7 +83,6 @@ static void test_all_numbers(void **state)
 	struct compiled out = {0};
 	struct policy policy;
 
-	(void)state;
 	for (int i = 0; i < RL_SETS_MAX; i++) {
 		sprintf(text + strlen(text), "set s%02d;", i);
 		snprintf(own[i], sizeof(own[i]), "s%02d", RL_SETS_MAX - 1 - i);
@@ -123,14 +116,13 @@ static void assert_bit(const struct rl_condition *condition, enum rl_word word, 
 	assert_int_equal(condition->span, 1u << id % 16);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
 	static const char *const kernel[] = {"", "worse", "bad"};
 	const struct rl_set_groups *groups;
 	struct compiled out;
 	struct policy policy;
 
-	(void)state;
 	must_compile_with("set bad;set worse;set by-src;set by-dst;set idle;"
 			  "rule @bad allow;rule @bad udp deny;rule @worse limit 9/s;"
 			  "rule any src @by-src not dst @by-dst deny;rule any dst @by-dst tcp deny;"
@@ -162,13 +154,12 @@ static void test_groups(void **state)
 }
 
 /* The set for which a limit keeps a part: packets look for it, and the limit has its number. */
-static void test_keep(void **state)
+TEST(test_keep)
 {
 	static const char *const kernel[] = {"", "", "gold"};
 	struct policy policy, back = {0};
 	struct compiled out;
 
-	(void)state;
 	must_compile_with("set gold;rule device limit 9/s keep 1 for @gold", kernel,
 			  ARRAY_SIZE(kernel), &policy, &out);
 	assert_int_equal(out.groups->src, 1 << 2);
@@ -188,10 +179,9 @@ static void test_keep(void **state)
 
 /* A rule that states all that it may, for any protocol or for TCP, has as many conditions as there
  * is room for. */
-static void test_most(void **state)
+TEST(test_most)
 {
 	static const char *const rules[] = {"not udp", "tcp flags ack/ack"};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		char text[512];
 		struct compiled out;
@@ -209,12 +199,11 @@ static void test_most(void **state)
 	}
 }
 
-static void test_without(void **state)
+TEST(test_without)
 {
 	struct compiled out;
 	struct policy policy;
 
-	(void)state;
 	must_compile_with("rule any src 10.0.0.0/8 deny", NULL, 0, &policy, &out);
 	assert_null(out.groups);
 	assert_int_equal(out.header.uses & RL_USE_SETS, 0);
@@ -230,7 +219,7 @@ static void line_append(const char *line, void *arg)
 }
 
 /* Every word of a statement, and rules of all kinds, there and back under other numbers. */
-static void test_back(void **state)
+TEST(test_back)
 {
 	static const char text[] =
 		"set bad file \"/a b#c\" every 1h max 9 timeout 1d # from the list\n"
@@ -248,7 +237,6 @@ static void test_back(void **state)
 	char said[4096] = "";
 	struct compiled out;
 
-	(void)state;
 	must_compile_with(text, kernel, ARRAY_SIZE(kernel), &policy, &out);
 	assert_int_equal(policy_decompile(&out, &roomy, &back), 0);
 	policy_lines(&back, &on_xdp, line_append, said);
@@ -261,13 +249,12 @@ static void test_back(void **state)
 }
 
 /* A rule keeps its identity while sets come and go. */
-static void test_inherit(void **state)
+TEST(test_inherit)
 {
 	struct force force = {.ctx = roomy};
 	const struct rule *rule;
 	uint32_t limit, other;
 
-	(void)state;
 	force_put(&force,
 		  "set a;set b;rule @a limit 9/s;rule @b limit 9/s;rule any src @b limit 7/s",
 		  false);
@@ -302,14 +289,13 @@ static const struct {
 	size_t errors;
 	const char *says;
 } refusals[] = {
-	{"16 sets with rules", SETS16 DENY16, 0, NULL},
+	{"16 sets with rules", SETS16 DENY16},
 	{"a 17th", SETS16 "set q;" DENY16 "rule @q deny", 1,
 	 "rule @q deny: too many sets have rules of their own (at most 16): write src @NAME"},
-	{"a 17th as match", SETS16 "set q;" DENY16 "rule any src @q deny", 0, NULL},
+	{"a 17th as match", SETS16 "set q;" DENY16 "rule any src @q deny"},
 	{"8 limits of two sets",
 	 SETS16 LIMITS4 "rule @c limit 9/s;rule @c tcp dport 9 limit 9/s;"
-			"rule @d limit 9/s;rule @e limit 9/s;rule @f limit 9/s",
-	 0, NULL},
+			"rule @d limit 9/s;rule @e limit 9/s;rule @f limit 9/s"},
 	{"9 limits of seven sets",
 	 SETS16 LIMITS4 "rule @c limit 9/s;rule @d limit 9/s;"
 			"rule @e limit 9/s;rule @f limit 9/s;rule @g limit 9/s",
@@ -322,8 +308,7 @@ static const struct {
 	 9, "and 8 others of its prefix (at most 8)"},
 	{"limits of sets and of a prefix, 8 of them",
 	 SETS16 LIMITS4 "rule @c limit 9/s;rule 10.0.0.0/8 limit 9/s;rule 10.0.0.0/8 udp limit 9/s;"
-			"rule 10.0.0.0/8 udp dport 1 limit 9/s",
-	 0, NULL},
+			"rule 10.0.0.0/8 udp dport 1 limit 9/s"},
 	{"limits of sets and of a prefix, 9 of them",
 	 SETS16 LIMITS4
 	 "rule @c limit 9/s;rule @d limit 9/s;rule 10.0.0.0/8 limit 9/s;"
@@ -331,17 +316,14 @@ static const struct {
 	 9, "and 8 others of sets that its address may be in (at most 8)"},
 	{"limits of sets that a prefix excludes",
 	 SETS16 "rule @a src 11.0.0.0/8 limit 9/s;" LIMITS4 "rule @c limit 9/s;rule @d limit 9/s;"
-		"rule 10.0.0.0/8 limit 9/s;rule 10.0.0.0/8 udp limit 9/s",
-	 0, NULL},
+		"rule 10.0.0.0/8 limit 9/s;rule 10.0.0.0/8 udp limit 9/s"},
 	{"any stands behind",
 	 SETS16 LIMITS4 "rule @c limit 9/s;rule @d limit 9/s;rule any limit 9/s;"
-			"rule any udp limit 9/s;rule any udp dport 1 limit 9/s",
-	 0, NULL},
+			"rule any udp limit 9/s;rule any udp dport 1 limit 9/s"},
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct policy_errors errors;
 		struct compiled out = {0};
@@ -358,7 +340,7 @@ static void test_refusals(void **state)
 }
 
 /* A rule for the policy in force, which lacks the set. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	struct policy policy = {0}, none = {0};
 	struct rule rule = must_parse("rule @bad deny", &on_xdp);
@@ -366,24 +348,10 @@ static void test_unknown(void **state)
 	struct policy_errors errors;
 	struct compiled out = {0};
 
-	(void)state;
 	assert_int_equal(policy_put(&policy, &rule), 0);
 	assert_int_equal(policy_compile(&policy, &none, &header, false, &roomy, &out, &errors),
 			 -ENOENT);
 	assert_string_equal(errors.first[0].text, "rule @bad deny: unknown set \"bad\": apply a "
 						  "policy with a line \"set bad\" first");
 	policy_clear(&policy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_all_numbers),
-		cmocka_unit_test(test_groups),  cmocka_unit_test(test_most),
-		cmocka_unit_test(test_without), cmocka_unit_test(test_back),
-		cmocka_unit_test(test_inherit), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_keep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

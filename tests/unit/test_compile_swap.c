@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Properties that a rule keeps when one policy replaces another: counter id, limit id, expiry. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile_helpers.h"
@@ -38,9 +33,8 @@ static const struct keep_row {
 	{"limit to deny", "10.0.0.0/8 limit 9/s", "10.0.0.0/8 deny", false, false},
 };
 
-static void keep_test(void **state)
+ROWS(keep_test, keeps, row)
 {
-	const struct keep_row *row = *state;
 	struct force force = {.ctx = roomy};
 	char before[RULE_TEXT_MAX], after[RULE_TEXT_MAX];
 	uint32_t slot, limit_id, used;
@@ -60,7 +54,7 @@ static void keep_test(void **state)
 }
 
 /* A comment has an id while it is the same text behind the same rule; no id is used twice. */
-static void comment_test(void **state)
+TEST(comment_test)
 {
 	static const struct {
 		const char *text;
@@ -74,7 +68,6 @@ static void comment_test(void **state)
 	};
 	struct force force = {.ctx = roomy};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		force_put(&force, rows[i].text, false);
 		assert_int_equal(force_find(&force, "rule any limit 9/s")->comment_id,
@@ -86,12 +79,11 @@ static void comment_test(void **state)
 }
 
 /* Limits of one prefix are told apart by key and unit, and keep their own ids. */
-static void beside_test(void **state)
+TEST(beside_test)
 {
 	struct force force = {.ctx = roomy};
 	uint32_t packets, bytes;
 
-	(void)state;
 	force_put(&force, "rule any limit 9/s; rule any limit 1mbit", false);
 	packets = force_find(&force, "rule any limit 9/s")->limit_id;
 	bytes = force_find(&force, "rule any limit 1mbit")->limit_id;
@@ -104,12 +96,11 @@ static void beside_test(void **state)
 }
 
 /* A rule that was removed and added again is new: its counters and its state start afresh. */
-static void return_test(void **state)
+TEST(return_test)
 {
 	struct force force = {.ctx = roomy};
 	uint32_t limit_id;
 
-	(void)state;
 	force_put(&force, "rule any limit 9/s", false);
 	limit_id = force_find(&force, "rule any limit 9/s")->limit_id;
 	force_put(&force, "", false);
@@ -203,11 +194,10 @@ static void check_swap(const struct force *force, const struct compiled *compile
 	assert_true(compiled->header.half != force->header.half);
 }
 
-static void swaps_test(void **state)
+TEST(swaps_test)
 {
 	struct force force = {.ctx = roomy};
 
-	(void)state;
 	force.ctx.slots_max = 50; /* just room for two policies */
 	random_start(20240613);
 	for (unsigned int i = 0; i < 5000; i++) {
@@ -228,14 +218,13 @@ static void swaps_test(void **state)
 }
 
 /* Counter slots of the policy in force are not reused until it is gone. */
-static void slots_full_test(void **state)
+TEST(slots_full_test)
 {
 	struct policy next = must_parse_policy("rule 10.0.0.4 deny; rule 10.0.0.5 deny");
 	struct force force = {.ctx = roomy};
 	struct compiled compiled = {0};
 	struct policy_errors errors;
 
-	(void)state;
 	force.ctx.slots_max = 4;
 	force_put(&force, "rule 10.0.0.1 deny; rule 10.0.0.2 deny; rule 10.0.0.3 deny", false);
 	assert_int_equal(policy_compile(&next, &force.policy, &force.header, false, &force.ctx,
@@ -279,9 +268,8 @@ static const struct expiry_row {
 	{"the longest", NULL, "any deny for 4611686018427387904ns", 0, false, 1ull << 62},
 };
 
-static void expiry_test(void **state)
+ROWS(expiry_test, expiries, row)
 {
-	const struct expiry_row *row = *state;
 	struct force force = {.ctx = roomy};
 	char line[RULE_TEXT_MAX];
 	uint64_t expected = row->expires_ns ? roomy.now_ns + row->expires_ns : 0;
@@ -301,12 +289,11 @@ static void expiry_test(void **state)
 }
 
 /* A rule printed and parsed again hourly for a day expires at its original time. */
-static void expiry_drift_test(void **state)
+TEST(expiry_drift_test)
 {
 	struct force force = {.ctx = roomy};
 	uint64_t expires_ns;
 
-	(void)state;
 	force_put(&force, "rule any deny for 2d", false);
 	expires_ns = force.policy.rules->expires_ns;
 	for (unsigned int i = 0; i < 24; i++) {
@@ -322,7 +309,7 @@ static void expiry_drift_test(void **state)
 }
 
 /* Gone at the nanosecond, from every kind of place. */
-static void vanish_test(void **state)
+TEST(vanish_test)
 {
 	struct policy policy = must_parse_policy(
 		"rule any deny for 10s; rule any tcp allow; rule device udp deny for 10s; rule "
@@ -331,7 +318,6 @@ static void vanish_test(void **state)
 	struct compiled compiled;
 	struct policy back = {0};
 
-	(void)state;
 	must_compile(&policy, &force, false, &compiled);
 	force.ctx.now_ns += 10 * NS_PER_SECOND - 1;
 	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
@@ -344,27 +330,4 @@ static void vanish_test(void **state)
 	policy_clear(&back);
 	compiled_clear(&compiled);
 	policy_clear(&policy);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(beside_test),     cmocka_unit_test(return_test),
-	cmocka_unit_test(comment_test),    cmocka_unit_test(swaps_test),
-	cmocka_unit_test(slots_full_test), cmocka_unit_test(expiry_drift_test),
-	cmocka_unit_test(vanish_test),
-};
-
-static struct CMUnitTest tests[ARRAY_SIZE(keeps) + ARRAY_SIZE(expiries) + ARRAY_SIZE(singles)];
-
-int main(void)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(keeps); i++)
-		tests[count++] = (struct CMUnitTest){keeps[i].name, keep_test, NULL, NULL,
-						     (void *)&keeps[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(expiries); i++)
-		tests[count++] = (struct CMUnitTest){expiries[i].name, expiry_test, NULL, NULL,
-						     (void *)&expiries[i]};
-	memcpy(tests + count, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,33 +247,6 @@ static void contest_numbers(struct contest *c)
 		window_compile(&c->limit, &c->window);
 }
 
-static void contest_test(void **state)
-{
-	static struct contest c;
-	pthread_t second;
-	size_t count, offered;
-
-	memset(&c, 0, sizeof(c));
-	c.row = *state;
-	c.limit = limit_of(c.row->limit);
-	c.clock_ns = c.read_ns[0] = c.read_ns[1] = NS_PER_DAY;
-	c.admitted = calloc(2 * OFFERS, sizeof(*c.admitted));
-	assert_non_null(c.admitted);
-	contest_numbers(&c);
-	c.end_s = time(NULL) + MOST_S;
-	pthread_barrier_init(&c.start, NULL, 2);
-	assert_int_equal(pthread_create(&second, NULL, contest_second, &c), 0);
-	contest_run(&c, 0);
-	assert_int_equal(pthread_join(second, NULL), 0);
-	memmove(c.admitted + c.count[0], c.admitted + OFFERS, c.count[1] * sizeof(*c.admitted));
-	count = c.count[0] + c.count[1];
-	offered = c.offered[0] + c.offered[1];
-	assert_true(count > offered / 50 && count < offered); /* other work may cut it short */
-	qsort(c.admitted, count, sizeof(*c.admitted), earlier);
-	bounds[c.limit.algorithm](&c, count);
-	free(c.admitted);
-}
-
 static const struct contest_row rows[] = {
 	{"token bucket", "100m/second burst 64", 4, 500, 0},
 	{"token bucket, one lags", "100m/second burst 64", 4, 500, 3000},
@@ -304,12 +277,29 @@ static const struct contest_row rows[] = {
 	{"warm-up, fast", "warm-up 97000003/second ramp 1us", 4, 200, 100},
 };
 
-static struct CMUnitTest tests[ARRAY_SIZE(rows)];
-
-int main(void)
+ROWS(contest_test, rows, row)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[i] = (struct CMUnitTest){rows[i].name, contest_test, NULL, NULL,
-					       (void *)&rows[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	static struct contest c;
+	pthread_t second;
+	size_t count, offered;
+
+	memset(&c, 0, sizeof(c));
+	c.row = row;
+	c.limit = limit_of(c.row->limit);
+	c.clock_ns = c.read_ns[0] = c.read_ns[1] = NS_PER_DAY;
+	c.admitted = calloc(2 * OFFERS, sizeof(*c.admitted));
+	assert_non_null(c.admitted);
+	contest_numbers(&c);
+	c.end_s = time(NULL) + MOST_S;
+	pthread_barrier_init(&c.start, NULL, 2);
+	assert_int_equal(pthread_create(&second, NULL, contest_second, &c), 0);
+	contest_run(&c, 0);
+	assert_int_equal(pthread_join(second, NULL), 0);
+	memmove(c.admitted + c.count[0], c.admitted + OFFERS, c.count[1] * sizeof(*c.admitted));
+	count = c.count[0] + c.count[1];
+	offered = c.offered[0] + c.offered[1];
+	assert_true(count > offered / 50 && count < offered); /* other work may cut it short */
+	qsort(c.admitted, count, sizeof(*c.admitted), earlier);
+	bounds[c.limit.algorithm](&c, count);
+	free(c.admitted);
 }

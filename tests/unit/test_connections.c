@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of open connections, bpf/algorithm/connections.h, against plain counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/connections.h"
+#include "cases.h"
 #include "random.h"
 
 #define SETS 256u
@@ -52,9 +48,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_two_sets_of_a_key_differ(void **state)
+TEST(the_two_sets_of_a_key_differ)
 {
-	(void)state;
 	for (uint64_t key = 0; key < 10000; key++)
 		for (uint64_t mask = 1; mask <= 0xfffff; mask = mask << 1 | 1) {
 			uint64_t hash = hash_of(key), a = connection_set_of(hash, mask, false),
@@ -66,12 +61,11 @@ static void the_two_sets_of_a_key_differ(void **state)
 }
 
 /* Keys come and go in any order; the table always says what plain counts say. */
-static void counts_are_exact(void **state)
+TEST(counts_are_exact, setup)
 {
 	static uint32_t wanted[KEYS];
 	uint64_t random = 41;
 
-	(void)state;
 	memset(wanted, 0, sizeof(wanted));
 	for (uint32_t i = 0; i < 200000; i++) {
 		uint32_t key = random_under(&random, KEYS);
@@ -99,11 +93,10 @@ static void counts_are_exact(void **state)
 }
 
 /* All keys find room until seven of ten ways are taken, and those that have it stay exact. */
-static void a_full_table_refuses(void **state)
+TEST(a_full_table_refuses, setup)
 {
 	uint32_t taken = 0, refused = 0;
 
-	(void)state;
 	for (uint64_t key = 0; key < 2 * SETS * RL_CONNECTION_WAYS; key++)
 		if (add(hash_of(key)))
 			taken++;
@@ -116,11 +109,10 @@ static void a_full_table_refuses(void **state)
 }
 
 /* As two CPUs leave it that add one key at once. */
-static void a_key_with_two_ways(void **state)
+TEST(a_key_with_two_ways, setup)
 {
 	uint64_t hash = hash_of(1), way = (hash & ~CONNECTION_COUNT) | 1;
 
-	(void)state;
 	set_at(hash, false)->way[3] = way;
 	set_at(hash, true)->way[5] = way;
 	assert_int_equal(count_of(hash), 2);
@@ -129,11 +121,10 @@ static void a_key_with_two_ways(void **state)
 	assert_false(take(hash));
 }
 
-static void a_count_does_not_overflow(void **state)
+TEST(a_count_does_not_overflow, setup)
 {
 	uint64_t hash = hash_of(2);
 
-	(void)state;
 	set_at(hash, false)->way[0] = hash | CONNECTION_COUNT;
 	assert_false(add(hash));
 	assert_int_equal(count_of(hash), CONNECTION_COUNT);
@@ -159,7 +150,7 @@ static bool same_key(const struct rl_limit *limit, const struct connection *a,
 	return connection_hash(seed, 7, limit, a) == connection_hash(seed, 7, limit, b);
 }
 
-static void keys_are_made_of_their_parts(void **state)
+TEST(keys_are_made_of_their_parts)
 {
 	struct rl_limit net = {.key = RL_KEY_SOURCE, .key_len4 = 24, .key_len6 = 64};
 	struct rl_limit dport = {.key = RL_KEY_PARTS, .key_parts = RL_PART_DPORT};
@@ -167,7 +158,6 @@ static void keys_are_made_of_their_parts(void **state)
 	struct connection a = connection_ipv4(0xc0000201, 443), b = connection_ipv4(0xc00002fe, 80),
 			  c = connection_ipv4(0xc0000301, 443);
 
-	(void)state;
 	assert_true(same_key(&net, &a, &b));
 	assert_false(same_key(&net, &a, &c));
 	assert_true(same_key(&dport, &a, &c));
@@ -175,7 +165,7 @@ static void keys_are_made_of_their_parts(void **state)
 	assert_true(same_key(&rule, &a, &b) && same_key(&rule, &a, &c));
 }
 
-static void a_limit_counts_what_its_rule_matches(void **state)
+TEST(a_limit_counts_what_its_rule_matches)
 {
 	struct rl_connection_limit limit = {.dport_count = 2,
 					    .dport = {{80, 80}, {440, 450}},
@@ -184,26 +174,10 @@ static void a_limit_counts_what_its_rule_matches(void **state)
 	struct connection a = connection_ipv4(0xc0000201, 443), b = connection_ipv4(0xc0000201, 81),
 			  c = connection_ipv4(0xc0000301, 443);
 
-	(void)state;
 	memcpy(limit.prefix, a.src, sizeof(limit.prefix));
 	assert_true(connection_is_of(&limit, &a));
 	assert_false(connection_is_of(&limit, &b));
 	assert_false(connection_is_of(&limit, &c));
 	limit.prefix_family = 6;
 	assert_false(connection_is_of(&limit, &a));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_two_sets_of_a_key_differ),
-		cmocka_unit_test_setup(counts_are_exact, setup),
-		cmocka_unit_test_setup(a_full_table_refuses, setup),
-		cmocka_unit_test_setup(a_key_with_two_ways, setup),
-		cmocka_unit_test_setup(a_count_does_not_overflow, setup),
-		cmocka_unit_test(keys_are_made_of_their_parts),
-		cmocka_unit_test(a_limit_counts_what_its_rule_matches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

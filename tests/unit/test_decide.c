@@ -2,12 +2,7 @@
 /* Which rules `rule get` names: by hand, and for random policies against every packet of a small
  * world, each decided as the manual says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "policy/packets/decide.h"
@@ -242,9 +237,8 @@ static const struct decide_row {
 	 "any proto 0 fragment allow; any proto 0 deny", false},
 };
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
 		struct policy policy = must_parse_lines(rows[i].policy, &ctx), found = {0};
@@ -793,11 +787,10 @@ static void compare(const struct policy *policy, const char *addr, const struct 
 	fail_msg("%s%s", addr, ctx->by_dest ? ", by destination" : "");
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
 	size_t named = 0, hidden = 0;
 
-	(void)state;
 	random_start(20);
 	for (int i = 0; i < TURNS(POLICIES); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = i % 2};
@@ -824,13 +817,12 @@ static void test_random(void **state)
 }
 
 /* As many rules as a prefix may have: an answer, in bounded time, that leaves none out. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	struct policy policy = {0}, found = {0};
 	struct asked asked = {0};
 	char line[RULE_TEXT_MAX];
 
-	(void)state;
 	for (int i = 0; i < 1024; i++) {
 		struct rule rule;
 
@@ -848,15 +840,4 @@ static void test_many(void **state)
 	assert_in_range(found.count, 171, 1024);
 	policy_clear(&policy);
 	policy_clear(&found);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs that are run for events: what they get and have, as whom they run, and which are
  * refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
@@ -13,30 +10,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "cli/events/event_program.h"
 #include "cli/events/event_runner.h"
 #include "event_shell.h"
-#include "rows.h"
 
 #define NONE "0000000000000000"
 
 /* ---- what a program gets */
 
-static void gets_event(void **state)
+TEST(gets_event, shell_fresh)
 {
-	(void)state;
 	assert_string_equal(output_of("cat >out"), EVENT "\n");
 	assert_string_equal(said, "");
 }
 
-static void gets_environment(void **state)
+TEST(gets_environment, shell_fresh)
 {
 	const struct passwd *user = getpwuid(geteuid());
 	char wanted[2048];
 
-	(void)state;
 	if (!geteuid())
 		user = getpwnam(EVENT_USER);
 	snprintf(wanted, sizeof(wanted),
@@ -49,12 +42,11 @@ static void gets_environment(void **state)
 	unsetenv("EVENT_URL");
 }
 
-static void begins_clean(void **state)
+TEST(begins_clean, shell_fresh)
 {
 	int leak = open("/dev/null", O_RDONLY);
 	sigset_t blocked;
 
-	(void)state;
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
@@ -69,13 +61,12 @@ static void begins_clean(void **state)
 	close(leak);
 }
 
-static void has_no_privileges(void **state)
+TEST(has_no_privileges, shell_fresh)
 {
 	char wanted[512];
 	uid_t uid = geteuid() ? geteuid() : getpwnam(EVENT_USER)->pw_uid;
 	gid_t gid = geteuid() ? getegid() : getpwnam(EVENT_USER)->pw_gid;
 
-	(void)state;
 	snprintf(wanted, sizeof(wanted),
 		 "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nCapInh:\t" NONE "\nCapPrm:\t" NONE
 		 "\nCapEff:\t" NONE "\nCapAmb:\t" NONE "\nNoNewPrivs:\t1\n",
@@ -86,11 +77,10 @@ static void has_no_privileges(void **state)
 }
 
 /* Its standard output is not that of rlctl. */
-static void prints_to_stderr(void **state)
+TEST(prints_to_stderr, shell_fresh)
 {
 	int kept = dup(STDERR_FILENO), file = open("out", O_RDWR | O_CREAT, 0600);
 
-	(void)state;
 	dup2(file, STDERR_FILENO);
 	output_of("head -c 3000000 /dev/zero; echo end >&2");
 	dup2(kept, STDERR_FILENO);
@@ -99,13 +89,12 @@ static void prints_to_stderr(void **state)
 	close(file);
 }
 
-static void reads_nothing(void **state)
+TEST(reads_nothing, shell_fresh)
 {
 	size_t size = 4 << 20;
 	char *json = malloc(size);
 	struct runner *runner = shell("exit 0", (struct runner_options){0});
 
-	(void)state;
 	assert_non_null(json);
 	memset(json, ' ', size - 1);
 	memcpy(json, "{}", 2);
@@ -129,9 +118,8 @@ static const struct {
 	 "alarm-on: ended by signal 11 (Segmentation fault)"},
 };
 
-static void unfit_is_told(void **state)
+ROWS(unfit_is_told, unfit, row)
 {
-	const typeof(*unfit) *row = *state;
 	struct runner *runner;
 
 	shell_fresh(NULL);
@@ -161,9 +149,8 @@ static const struct {
 	 "--user root:no-such: unknown group 'no-such': `getent group` lists them"},
 };
 
-static void is_refused(void **state)
+ROWS(is_refused, refused, row)
 {
-	const typeof(*refused) *row = *state;
 	const struct runner_options options = {.program = row->program, .user = row->user};
 	struct runner *runner = NULL;
 
@@ -176,13 +163,12 @@ static void is_refused(void **state)
 
 /* Root's own program is none of nobody's, and a group can be given to a user that is not in it;
  * others than root can run programs as themselves only. */
-static void user_is_chosen(void **state)
+TEST(user_is_chosen, shell_fresh)
 {
 	struct runner_options options = {.program = "./own", .user = "root"};
 	struct runner *runner = NULL;
 	char wanted[64];
 
-	(void)state;
 	file_put("own", "#!/bin/sh\n", 0700);
 	if (geteuid()) {
 		assert_int_equal(runner_open(&options, &runner), -1);
@@ -204,20 +190,4 @@ static void user_is_chosen(void **state)
 	assert_string_equal(content("out"), wanted);
 }
 
-int main(void)
-{
-	struct CMUnitTest tests[32] = {
-		cmocka_unit_test_setup(gets_event, shell_fresh),
-		cmocka_unit_test_setup(gets_environment, shell_fresh),
-		cmocka_unit_test_setup(begins_clean, shell_fresh),
-		cmocka_unit_test_setup(has_no_privileges, shell_fresh),
-		cmocka_unit_test_setup(prints_to_stderr, shell_fresh),
-		cmocka_unit_test_setup(reads_nothing, shell_fresh),
-		cmocka_unit_test_setup(user_is_chosen, shell_fresh),
-	};
-	size_t n = 7;
-
-	ROWS(unfit, unfit_is_told);
-	ROWS(refused, is_refused);
-	return _cmocka_run_group_tests("event program", tests, n, shell_begin, shell_end);
-}
+FIXTURE(shell_begin, shell_end)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How many programs run for events at once, for how long, and what is told of those that fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +7,17 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "cases.h"
 #include "cli/events/event_runner.h"
 #include "event_shell.h"
 
 /* ---- how many, and how long */
 
-static void order_is_kept(void **state)
+TEST(order_is_kept, shell_fresh)
 {
 	struct runner *runner = shell("cat >>out", (struct runner_options){.at_once = 1});
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		number_give(runner, i, START_NS);
 	settle(runner, START_NS);
@@ -36,12 +31,11 @@ static void order_is_kept(void **state)
 
 /* Three run, one waits for each of the other places, and the rest is lost, which the program is
  * told. */
-static void number_is_bounded(void **state)
+TEST(number_is_bounded, shell_fresh)
 {
 	const struct runner_options options = {.at_once = 3, .queue = 2};
 	struct runner *runner = shell("cat >in.$$; echo >>begun; exec sleep 600", options);
 
-	(void)state;
 	for (int i = 0; i < 9; i++)
 		number_give(runner, i, START_NS);
 	for (int i = 0; i < PATIENCE_MS && lines("begun") < 3; i++)
@@ -60,13 +54,12 @@ static void number_is_bounded(void **state)
 	assert_int_equal(system("grep -q '\"event\":\"lost\",\"count\":4,' in.*"), 0);
 }
 
-static void time_is_bounded(void **state)
+TEST(time_is_bounded, shell_fresh)
 {
 	struct runner *runner = shell("trap '' TERM; >begun; while :; do sleep 600; done",
 				      (struct runner_options){.timeout_ns = 2 * NS_PER_SECOND});
 	uint64_t end_ns = START_NS + 2 * NS_PER_SECOND;
 
-	(void)state;
 	runner_give(runner, EVENT, START_NS);
 	assert_true(appears("begun"));
 	assert_int_equal(runner_wait_ms(runner, START_NS), 2000);
@@ -84,12 +77,11 @@ static void time_is_bounded(void **state)
 }
 
 /* As long as there is no descriptor for its input, the event waits. */
-static void start_is_repeated(void **state)
+TEST(start_is_repeated, shell_fresh)
 {
 	struct runner *runner = shell("cat >out", (struct runner_options){0});
 	struct rlimit usual, none;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = usual.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -103,13 +95,12 @@ static void start_is_repeated(void **state)
 }
 
 /* Also those that have become nobody's children. */
-static void grandchildren_end(void **state)
+TEST(grandchildren_end, shell_fresh)
 {
 	struct runner *runner = shell("sleep 600 & echo $! >pid", (struct runner_options){0});
 	pid_t pid;
 	char stat[64];
 
-	(void)state;
 	runner_give(runner, EVENT, START_NS);
 	settle(runner, START_NS);
 	runner_close(runner, 0);
@@ -122,12 +113,11 @@ static void grandchildren_end(void **state)
 }
 
 /* By the real time, since it waits. */
-static void close_waits(void **state)
+TEST(close_waits, shell_fresh)
 {
 	struct runner *runner =
 		shell("sleep 0.2; cat >>out", (struct runner_options){.at_once = 1});
 
-	(void)state;
 	number_give(runner, 1, clock_ns(CLOCK_MONOTONIC));
 	number_give(runner, 2, clock_ns(CLOCK_MONOTONIC));
 	runner_close(runner, 60 * NS_PER_SECOND);
@@ -135,11 +125,10 @@ static void close_waits(void **state)
 	assert_int_equal(lines("out"), 2);
 }
 
-static void close_ends(void **state)
+TEST(close_ends, shell_fresh)
 {
 	struct runner *runner = shell("exec sleep 600", (struct runner_options){.at_once = 1});
 
-	(void)state;
 	number_give(runner, 1, clock_ns(CLOCK_MONOTONIC));
 	number_give(runner, 2, clock_ns(CLOCK_MONOTONIC));
 	runner_close(runner, 0);
@@ -150,12 +139,11 @@ static void close_ends(void **state)
 
 /* ---- warnings */
 
-static void failures_are_told_once_a_minute(void **state)
+TEST(failures_are_told_once_a_minute, shell_fresh)
 {
 	struct runner *runner = shell("exit 3", (struct runner_options){0});
 	const char *first = "warning: --exec sh: alarm-on: exit status 3\n";
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		runner_give(runner, EVENT, START_NS + i);
 		settle(runner, START_NS + i);
@@ -169,18 +157,4 @@ static void failures_are_told_once_a_minute(void **state)
 	runner_close(runner, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(order_is_kept, shell_fresh),
-		cmocka_unit_test_setup(number_is_bounded, shell_fresh),
-		cmocka_unit_test_setup(time_is_bounded, shell_fresh),
-		cmocka_unit_test_setup(start_is_repeated, shell_fresh),
-		cmocka_unit_test_setup(grandchildren_end, shell_fresh),
-		cmocka_unit_test_setup(close_waits, shell_fresh),
-		cmocka_unit_test_setup(close_ends, shell_fresh),
-		cmocka_unit_test_setup(failures_are_told_once_a_minute, shell_fresh),
-	};
-
-	return cmocka_run_group_tests_name("event runner", tests, shell_begin, shell_end);
-}
+FIXTURE(shell_begin, shell_end)

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How events are written: as JSON, and as lines for people. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "cli/events/event_json.h"
 #include "cli/events/event_sink.h"
 #include "cli/output/output.h"
-
-#include <cmocka.h> /* after message.h, for it has a macro fail() */
 
 static struct event event_made(void)
 {
@@ -36,11 +32,10 @@ static void json_is(const struct event *event, const char *wanted)
 	json_object_put(object);
 }
 
-static void json_members(void **state)
+TEST(json_members)
 {
 	struct event event = event_made();
 
-	(void)state;
 	json_is(&event, "{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"drops-begin\","
 			"\"device\":\"eth0\",\"hook\":\"xdp\",\"rule\":\"10.0.0.0/8 deny\","
 			"\"rate\":{\"packets\":1000,\"bytes\":60000},"
@@ -87,13 +82,12 @@ static void json_members(void **state)
 		"\"flags\":[{\"value\":\"syn,ack\",\"share\":0.5}]}}");
 }
 
-static void json_is_ascii_and_bounded(void **state)
+TEST(json_is_ascii_and_bounded)
 {
 	struct event event = event_made();
 	struct json_object *object;
 	char *line;
 
-	(void)state;
 	memset(event.text, '\x1b', sizeof(event.text) - 1);
 	memset(event.rule, '\xff', sizeof(event.rule) - 1);
 	memset(event.key, '"', sizeof(event.key) - 1);
@@ -147,9 +141,8 @@ static const struct {
 	 "\\x1b y: x\n    from ? 0%, ? 0%\n    common: port\n"},
 };
 
-static void text_lines(void **state)
+TEST(text_lines)
 {
-	(void)state;
 	setenv("TZ", "UTC", 1);
 	for (size_t i = 0; i < sizeof(text_rows) / sizeof(*text_rows); i++) {
 		char *text = printed(text_rows[i].json);
@@ -157,15 +150,4 @@ static void text_lines(void **state)
 		assert_string_equal(text, text_rows[i].wanted);
 		free(text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_members),
-		cmocka_unit_test(json_is_ascii_and_bounded),
-		cmocka_unit_test(text_lines),
-	};
-
-	return cmocka_run_group_tests_name("event texts", tests, NULL, NULL);
 }

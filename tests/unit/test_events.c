@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pure parts of rlctl events: when drops begin and end, how many events are told, what packets
  * have in common, and alarms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cases.h"
 #include "cli/events/watched.h"
 #include "kernel/state/alarms.h"
 #include "watch/events/event.h"
 #include "watch/traffic/pattern.h"
-
-#include <cmocka.h> /* after message.h, for it has a macro fail() */
 
 #define TENTH ONSET_TENTH_NS
 
@@ -36,9 +32,8 @@ static const struct onset_row onset_rows[] = {
 	{"a pause does not end it", "1110000000001", "..B.........."},
 };
 
-static void onset_begins(void **state)
+TEST(onset_begins)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(onset_rows) / sizeof(*onset_rows); i++) {
 		const struct onset_row *row = &onset_rows[i];
 		struct onset onset = {0};
@@ -64,12 +59,11 @@ static uint64_t readings_without(struct onset *onset, uint64_t from)
 	return now + TENTH;
 }
 
-static void onset_ends(void **state)
+TEST(onset_ends)
 {
 	struct onset onset = {0};
 	uint64_t now = 1000 * TENTH;
 
-	(void)state;
 	for (int i = 0; i < 3; i++, now += TENTH)
 		onset_step(&onset, 5, now - TENTH, now);
 	assert_true(onset.on);
@@ -82,11 +76,10 @@ static void onset_ends(void **state)
 }
 
 /* One reading after half a second is as good as five. */
-static void onset_late(void **state)
+TEST(onset_late)
 {
 	struct onset onset = {0};
 
-	(void)state;
 	assert_int_equal(onset_step(&onset, 2, 0, 5 * TENTH), ONSET_NONE);
 	assert_int_equal(onset_step(&onset, 1, 5 * TENTH, 6 * TENTH), ONSET_BEGUN);
 	onset = (struct onset){0};
@@ -107,13 +100,12 @@ static unsigned int told_in(struct quota *quota, enum event_kind kind, uint64_t 
 	return told;
 }
 
-static void quota_holds(void **state)
+TEST(quota_holds)
 {
 	struct quota quota = {0};
 	struct event lost = {0};
 	uint64_t now = 100 * NS_PER_SECOND;
 
-	(void)state;
 	assert_int_equal(told_in(&quota, EVENT_BAN_BEGIN, now, 0, 1000000), QUOTA_RATE);
 	assert_int_equal(told_in(&quota, EVENT_BAN_END, now, 0, 5), 5); /* of its own */
 	assert_int_equal(told_in(&quota, EVENT_BAN_BEGIN, now, 10 * NS_PER_SECOND, 1000000),
@@ -127,13 +119,12 @@ static void quota_holds(void **state)
 	assert_false(quota_tell(&quota, now + NS_PER_SECOND, false, &lost)); /* no more */
 }
 
-static void quota_losses_wait(void **state)
+TEST(quota_losses_wait)
 {
 	struct quota quota = {0};
 	struct event lost = {0};
 	uint64_t now = 100 * NS_PER_SECOND;
 
-	(void)state;
 	quota_lose(&quota, EVENT_BAN_END, 1);
 	assert_true(quota_tell(&quota, now, false, &lost));
 	assert_string_equal(lost.text, "1 event was suppressed: 1 ban-end");
@@ -231,7 +222,7 @@ static void value_is(enum event_feature feature, uint32_t n, uint32_t value, dou
 		    excerpt.values[feature][n].share < share + 0.001);
 }
 
-static void common_of_each(void **state)
+TEST(common_of_each, fresh)
 {
 	static const struct packet_row rows[] = {
 		{"10.0.0.1", 17, 53, 1234, 1400, 57, 0, false, false},
@@ -263,12 +254,11 @@ static void common_of_each(void **state)
 	}
 }
 
-static void shares_are_of_all(void **state)
+TEST(shares_are_of_all, fresh)
 {
 	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
 	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
 
-	(void)state;
 	add(&udp, 30, 10);
 	add(&tcp, 10, 10);
 	traits_excerpt(&traits, 4000, &excerpt);
@@ -282,12 +272,11 @@ static void shares_are_of_all(void **state)
 }
 
 /* A flood from forged sources: no source is told, and what they have in common is. */
-static void forged_sources(void **state)
+TEST(forged_sources, fresh)
 {
 	struct packet_row row = {NULL, 17, 53, 0, 1400, 57, 0, 0, 0};
 	char source[32];
 
-	(void)state;
 	for (unsigned int i = 0; i < 20000; i++) {
 		snprintf(source, sizeof(source), "10.%u.%u.%u", i * 7919 % 251, i * 104729 % 253,
 			 i % 255);
@@ -307,13 +296,12 @@ static void forged_sources(void **state)
 }
 
 /* A header that was cut off, or of a tunnel, says nothing; no byte behind `kept` is read. */
-static void headers_cut(void **state)
+TEST(headers_cut, fresh)
 {
 	static const struct packet_row row = {"10.0.0.1", 6, 9, 80, 40, 64, 2, 0, 0};
 	struct sampled whole = sample_of(&row, 1);
 	struct packet_fields fields;
 
-	(void)state;
 	for (uint16_t kept = 0; kept <= whole.packet.kept; kept++) {
 		struct sampled cut = whole;
 
@@ -356,12 +344,11 @@ static const struct event *event_next(struct watched *w, bool on)
 }
 
 /* One that is on at first is no news; a change is, once; a new one that is on is, too. */
-static void alarms_change(void **state)
+TEST(alarms_change)
 {
 	struct watched w = {.instance = {.device = "eth0", .fd = {.fleet_session = -1}}};
 	const struct event *event;
 
-	(void)state;
 	alarms = (struct alarms_now){
 		.count = 1,
 		.alarm = {{.name = "flood", .rate = 12345, .unit = RL_PACKETS, .comment = "why"}}};
@@ -392,22 +379,4 @@ static void alarms_change(void **state)
 	assert_string_equal(event->text, "alarm other is on, at 2.0 KiB a second");
 	for (size_t i = 0; i < w.queue_count; i++)
 		free(w.queue[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(onset_begins),
-		cmocka_unit_test(onset_ends),
-		cmocka_unit_test(onset_late),
-		cmocka_unit_test(quota_holds),
-		cmocka_unit_test(quota_losses_wait),
-		cmocka_unit_test_setup(common_of_each, fresh),
-		cmocka_unit_test_setup(shares_are_of_all, fresh),
-		cmocka_unit_test_setup(forged_sources, fresh),
-		cmocka_unit_test_setup(headers_cut, fresh),
-		cmocka_unit_test(alarms_change),
-	};
-
-	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
 }

@@ -2,13 +2,8 @@
 /* Answers of explain for packets that are not stated in full, and why a rule does not hold; that a
  * packet in full meets what it says is tested in tests/prog/test_explain.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "policy/packets/explain.h"
 #include "policy_helpers.h"
@@ -339,9 +334,8 @@ static void said_print(char out[1024], const struct explanation *e)
 					 e->rules[i].reached ? e->rules[i].why : "not asked");
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
 		struct policy policy = must_parse_lines(rows[i].policy, &ctx);
@@ -418,11 +412,10 @@ static const struct {
 	{"set c\n" KEEP "@c", "192.0.2.1", RL_REASON_OVER, "members", KEPT "@c"},
 };
 
-static void test_overs(void **state)
+TEST(test_overs)
 {
 	static const struct explain_source source = {.look = look_over};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(overs); i++) {
 		struct policy policy = must_parse_lines(overs[i].policy, &on_xdp);
 		char decided[RULE_TEXT_MAX] = "", depends[FIELDS_TEXT_MAX];
@@ -462,9 +455,8 @@ static const char *const no_packets[] = {
 	"192.0.2.1 dst @a",
 };
 
-static void test_no_packets(void **state)
+TEST(test_no_packets)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(no_packets); i++) {
 		struct probe probe;
 
@@ -474,7 +466,7 @@ static void test_no_packets(void **state)
 }
 
 /* A ban of the source comes before what denies, and not before what allows. */
-static void test_source_banned(void **state)
+TEST(test_source_banned)
 {
 	static const char *const texts[] = {"rule any deny", "rule any limit 9/s", "",
 					    "rule any allow"};
@@ -484,7 +476,6 @@ static void test_source_banned(void **state)
 	struct explanation e;
 	struct probe probe;
 
-	(void)state;
 	banned.source_banned = true;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct policy policy = must_parse_lines(texts[i], &on_xdp);
@@ -495,16 +486,4 @@ static void test_source_banned(void **state)
 		free(e.rules);
 		policy_clear(&policy);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_overs),
-		cmocka_unit_test(test_no_packets),
-		cmocka_unit_test(test_source_banned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

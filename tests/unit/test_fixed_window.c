@@ -113,9 +113,9 @@ static const char *const rates[] = {
 	"fixed-window 4503599627370495byte/2d", /* 2^52 - 1 */
 };
 
-static void walk_test(void **state)
+ROWS(walk_test, rates, row)
 {
-	struct rl_limit limit = limit_of(*state);
+	struct rl_limit limit = limit_of(*row);
 
 	random_start(20240701);
 	for (size_t i = 0; i < CLOCKS; i++)
@@ -123,12 +123,11 @@ static void walk_test(void **state)
 }
 
 /* Endless offers: the amount admitted from the first packet of a window to its end. */
-static void sum_test(void **state)
+TEST(sum_test)
 {
 	static const char *const saturated[] = {"fixed-window 7/13us", "fixed-window 50000byte/1ms",
 						"fixed-window 100/4096ns"};
 
-	(void)state;
 	random_start(20240702);
 	for (size_t i = 0; i < ARRAY_SIZE(saturated); i++) {
 		struct rl_limit limit = limit_of(saturated[i]);
@@ -157,13 +156,12 @@ static void sum_test(void **state)
 }
 
 /* Every window's start has the low 12 bits of the one before. */
-static void collision_test(void **state)
+TEST(collision_test)
 {
 	static const uint64_t laps[] = {1, 2, 3, 4096, 1000000};
 	struct rl_limit limit = limit_of("fixed-window 3/4096ns");
 	__u64 taken;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(laps) * CLOCKS; i++) {
 		uint64_t lap_ns = 4096 * laps[i / CLOCKS], now_ns = clocks[i % CLOCKS];
 		struct fixed_pair p;
@@ -177,11 +175,10 @@ static void collision_test(void **state)
 	}
 }
 
-static void random_test(void **state)
+TEST(random_test)
 {
 	char line[RATE_TEXT_MAX];
 
-	(void)state;
 	random_start(20240703);
 	for (int i = 0; i < 3000; i++) {
 		struct rl_limit limit;
@@ -194,7 +191,7 @@ static void random_test(void **state)
 
 /* ---- another rate on an old state, which it acts on at once */
 
-static void change_test(void **state)
+TEST(change_test)
 {
 	static const char *const sequence[] = {"fixed-window 10/s", "fixed-window 3/s",
 					       "fixed-window 1000/s", "fixed-window 20/13s",
@@ -204,7 +201,6 @@ static void change_test(void **state)
 	struct fixed_pair p;
 	__u64 taken;
 
-	(void)state;
 	random_start(20240704);
 	fixed_start(&p, &limit);
 	for (int i = 0; i < 1000000; i++) {
@@ -220,13 +216,12 @@ static void change_test(void **state)
 }
 
 /* A refund for a window that is over does not count in the next. */
-static void late_refund_test(void **state)
+TEST(late_refund_test)
 {
 	struct rl_limit limit = limit_of("fixed-window 10/s");
 	struct fixed_pair p;
 	__u64 old = 0, taken;
 
-	(void)state;
 	fixed_start(&p, &limit);
 	assert_true(fixed_offer(&p, 5, 3, &old));
 	assert_true(fixed_offer(&p, 5 + NS_PER_SECOND, 4, &taken));
@@ -236,7 +231,7 @@ static void late_refund_test(void **state)
 
 /* The limit holds for every rate that the parser accepts; the parser refuses rates for which it
  * could not. */
-static void range_test(void **state)
+TEST(range_test)
 {
 	static const char *const held[] = {
 		"fixed-window 4503599627370495byte/2d",
@@ -254,7 +249,6 @@ static void range_test(void **state)
 		"fixed-window 53000/4611686018427387904ns",
 	};
 
-	(void)state;
 	random_start(20240705);
 	must_refuse(refused, ARRAY_SIZE(refused));
 	for (size_t i = 0; i < ARRAY_SIZE(held); i++) {
@@ -264,20 +258,4 @@ static void range_test(void **state)
 			fail_msg("%s is not held", held[i]);
 		fixed_walk(&limit, clocks[i % CLOCKS], 10000);
 	}
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(sum_test),         cmocka_unit_test(collision_test),
-	cmocka_unit_test(random_test),      cmocka_unit_test(change_test),
-	cmocka_unit_test(late_refund_test), cmocka_unit_test(range_test),
-};
-
-static struct CMUnitTest tests[ARRAY_SIZE(rates) + ARRAY_SIZE(singles)];
-
-int main(void)
-{
-	size_t count = tests_of(tests, rates, ARRAY_SIZE(rates), walk_test);
-
-	memcpy(tests + count, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * or lost when a part or the mode changes, one identity on all members, and members whose parts
  * never add up to more than the limit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "algorithm/fleet_clock.h"
 #include "base/units.h"
@@ -26,9 +21,8 @@ static uint64_t any(void)
 	return random_next(&seed_state);
 }
 
-static void earned_test(void **state)
+TEST(earned_test)
 {
-	(void)state;
 	for (int i = 0; i < 1000000; i++) {
 		uint64_t ns = any() >> (any() % 64);
 		uint64_t rate = any() >> (any() % 64);
@@ -61,13 +55,12 @@ static int64_t tokens_of(const struct fleet_limit *limit, uint64_t word, uint64_
 
 /* An empty bucket never has more than the fastest rate could have filled, however members and mode
  * change. */
-static void tokens_test(void **state)
+TEST(tokens_test)
 {
 	struct fleet_limit limit = limit_of("rule any limit 1000/second burst 200 fleet");
 	uint64_t now_ns = NS_PER_SECOND, start_ns = now_ns, word;
 	struct fleet_clock clock;
 
-	(void)state;
 	fleet_limit_next(&limit, 3, true, now_ns);
 	clock = fleet_clock_of(&limit.record, NULL, now_ns);
 	word = clock.grains + clock.cap;
@@ -93,14 +86,13 @@ static void tokens_test(void **state)
 }
 
 /* When the agent is gone the part of a member alone begins by itself, without new tokens. */
-static void dead_agent_test(void **state)
+TEST(dead_agent_test)
 {
 	struct fleet_limit limit = limit_of("rule any limit 1000/second burst 200 fleet");
 	uint64_t begin_ns = 5 * NS_PER_SECOND, end_ns = begin_ns + HOLD_NS, word;
 	struct fleet_clock clock;
 	int64_t before, after;
 
-	(void)state;
 	fleet_limit_next(&limit, 4, true, begin_ns);
 	clock = fleet_clock_of(&limit.record, NULL, end_ns - 1);
 	word = clock.grains + clock.cap;
@@ -114,14 +106,13 @@ static void dead_agent_test(void **state)
 }
 
 /* A lease's cap and rate are gone when it has ended; saved tokens stay. */
-static void lease_ends_test(void **state)
+TEST(lease_ends_test)
 {
 	struct rl_fleet_limit limit = {.until_ns = 1000, .phase[0] = {.cap = 10}};
 	struct rl_fleet_grant grant = {.until_ns = 500,
 				       .phase = {.rate = 1ull << RL_FLEET_RATE_SHIFT, .cap = 5}};
 	struct fleet_clock at = fleet_clock_of(&limit, &grant, 499);
 
-	(void)state;
 	assert_int_equal(at.grains, 499);
 	assert_int_equal(at.cap, 15);
 	at = fleet_clock_of(&limit, &grant, 501);
@@ -159,10 +150,9 @@ static const struct {
 	 false},
 };
 
-static void identity_test(void **state)
+TEST(identity_test)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(identities) / sizeof(identities[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(identities); i++) {
 		struct fleet_limit a = limit_of(identities[i].a), b = limit_of(identities[i].b);
 
 		if (!strcmp(a.identity, b.identity) != identities[i].same)
@@ -178,10 +168,9 @@ static const char *const sums[] = {
 	"rule any limit 100m/second burst 1m fleet",
 };
 
-static void sum_test(void **state)
+TEST(sum_test)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
 		for (uint32_t members = 1; members <= 64; members++) {
 			struct fleet_limit limit = limit_of(sums[i]);
 			const struct rl_fleet_phase *phase = limit.record.phase;
@@ -200,9 +189,8 @@ static void sum_test(void **state)
 		}
 }
 
-static void window_test(void **state)
+TEST(window_test)
 {
-	(void)state;
 	for (uint32_t members = 1; members <= 64; members++) {
 		struct fleet_limit limit =
 			limit_of("rule any limit fixed-window 1000/second fleet");
@@ -213,16 +201,4 @@ static void window_test(void **state)
 			    1000);
 		assert_true(members * limit.record.phase[1].cap <= 1000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(earned_test),     cmocka_unit_test(tokens_test),
-		cmocka_unit_test(dead_agent_test), cmocka_unit_test(lease_ends_test),
-		cmocka_unit_test(identity_test),   cmocka_unit_test(sum_test),
-		cmocka_unit_test(window_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,16 +6,11 @@
  * time may the members let through more in sum than the limit and its stated bound; and not less
  * than 98 % of it while the load is steady. The machine's load has no part in what comes out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile/compile.h"
@@ -347,6 +342,7 @@ static void member_begin(const struct run *run, struct member *m, int number, ui
 			 .patience_ns = 60 * NS_PER_SECOND,
 			 .members = 1},
 	};
+
 	snprintf(a->token, sizeof(a->token), "%d", number);
 	member_connect(m);
 }
@@ -472,10 +468,9 @@ static void judge(const struct run *run, const struct result *r)
 		fail_msg("%s: %g beyond the rate, the bound is %g", run->name, over, bound);
 }
 
-static void fleet_run_test(void **state)
+ROWS(fleet_run_test, runs, run)
 {
 	static struct result result;
-	const struct run *run = *state;
 
 	now_ns = BEGIN_NS;
 	redis_back_ns = 0;
@@ -489,15 +484,4 @@ static void fleet_run_test(void **state)
 	judge(run, &result);
 }
 
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(runs) / sizeof(runs[0])];
-
-	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
-		tests[i] = (struct CMUnitTest){
-			.name = runs[i].name,
-			.test_func = fleet_run_test,
-			.initial_state = (void *)&runs[i],
-		};
-	return cmocka_run_group_tests(tests, fleet_redis_start, fleet_redis_stop);
-}
+FIXTURE(fleet_redis_start, fleet_redis_stop)

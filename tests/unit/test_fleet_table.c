@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The keys of a fleet's agent against an array of what should be in the table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "fleet/fleet.h"
 #include "random.h"
 
@@ -42,13 +38,12 @@ static void assert_holds(struct fleet_entry *keys, const bool wanted[KEYS])
 	assert_int_equal(HASH_COUNT(keys), count);
 }
 
-static void keys_come_and_go(void **state)
+TEST(keys_come_and_go)
 {
 	static bool wanted[KEYS];
 	struct fleet_entry *keys = NULL;
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int n = 0; n < 200000; n++) {
 		uint32_t i = (uint32_t)(random_next(&seed) % (n < 100000 ? KEYS : 50));
 		struct rl_state_key key = key_of(i);
@@ -71,12 +66,11 @@ static void keys_come_and_go(void **state)
 	fleet_keys_clear(&keys);
 }
 
-static void it_becomes_full_and_empty(void **state)
+TEST(it_becomes_full_and_empty)
 {
 	static bool wanted[KEYS];
 	struct fleet_entry *keys = NULL;
 
-	(void)state;
 	for (uint32_t i = 0; i < KEYS; i++) {
 		struct rl_state_key key = key_of(i);
 		struct fleet_entry *entry = fleet_key_add(&keys, &key, &limit, 1);
@@ -94,12 +88,11 @@ static void it_becomes_full_and_empty(void **state)
 	fleet_keys_clear(&keys);
 }
 
-static void names(void **state)
+TEST(names)
 {
 	struct rl_state_key key = {.limit_id = 1, .sport = 1, .dport = 2, .proto = 6};
 	struct fleet_entry *keys = NULL;
 
-	(void)state;
 	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name, "limit:*:1:2:6");
 	memcpy(key.addr, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
 	memcpy(key.peer, "\xfd\x78", 2);
@@ -112,15 +105,4 @@ static void names(void **state)
 	key.dport = 53;
 	assert_string_equal(fleet_key_add(&keys, &key, &limit, 1)->name, "limit:10.0.0.1:0:53:0");
 	fleet_keys_clear(&keys);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_come_and_go),
-		cmocka_unit_test(it_becomes_full_and_empty),
-		cmocka_unit_test(names),
-	};
-
-	return cmocka_run_group_tests_name("fleet table", tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* URLs of a fleet's Redis: accepted forms, and the messages for refused ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "cli/cmd.h" /* before cmocka.h, which has a macro fail() */
+#include "cases.h"
 #include "fleet/url.h"
-
-#include <cmocka.h>
 
 struct row {
 	const char *name, *text;
@@ -87,10 +83,9 @@ static const struct {
 	{"open bracket", "redis://[::1", "[ADDRESS]"},
 };
 
-static void good_test(void **state)
+TEST(good_test)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct fleet_url url;
 		const char *wrong = fleet_url_parse(good[i].text, &url);
 
@@ -106,24 +101,13 @@ static void good_test(void **state)
 	}
 }
 
-static void bad_test(void **state)
+TEST(bad_test)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct fleet_url url = {.db = 77};
 		const char *wrong = fleet_url_parse(bad[i].text, &url);
 
 		if (!wrong || !strstr(wrong, bad[i].says) || url.db != 77)
 			fail_msg("%s: %s", bad[i].name, wrong ? wrong : "accepted");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_test),
-		cmocka_unit_test(bad_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,29 +174,11 @@ static const struct {
 	{"refund", refund_test, false},
 };
 
-#define TESTS_MAX (ARRAY_SIZE(rated) * ARRAY_SIZE(rates))
-
-static struct CMUnitTest tests[TESTS_MAX];
-static char names[TESTS_MAX][64];
-
-static size_t rated_tests(size_t count, size_t which)
+AT_START(rated_add)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
-		if (rated[which].packets_only && limit_of(rates[i]).unit != RL_PACKETS)
-			continue;
-		snprintf(names[count], sizeof(names[count]), "%s, %s", rated[which].name, rates[i]);
-		tests[count] = (struct CMUnitTest){names[count], rated[which].test, NULL, NULL,
-						   (void *)rates[i]};
-		count++;
-	}
-	return count;
-}
-
-int main(void)
-{
-	size_t count = 0;
-
 	for (size_t i = 0; i < ARRAY_SIZE(rated); i++)
-		count = rated_tests(count, i);
-	return _cmocka_run_group_tests("gcra", tests, count, NULL, NULL);
+		for (size_t k = 0; k < ARRAY_SIZE(rates); k++)
+			if (!rated[i].packets_only || limit_of(rates[k]).unit == RL_PACKETS)
+				test_add_named(rated[i].test, rates[k], "%s, %s", rated[i].name,
+					       rates[k]);
 }

@@ -23,9 +23,8 @@ static const struct change_row {
 
 /* An old state that owes all it could holds the new limit's rate at once: not more than a burst and
  * the rate, and not less than the rate after at most two bursts' time. */
-static void change_test(void **state)
+ROWS(change_test, changes, row)
 {
-	const struct change_row *row = *state;
 	struct rl_limit before = limit_of(row->before), after = limit_of(row->after);
 	uint64_t amount = before.unit == RL_PACKETS ? 1 : 1514, admitted = 0;
 	uint64_t now_ns = NS_PER_DAY, step_ns, last_ns;
@@ -76,7 +75,7 @@ static void range_check(const struct rl_limit *limit)
 	walk(limit, 1790000000123456789ull, 20);
 }
 
-static void range_test(void **state)
+TEST(range_test)
 {
 	static const char *const corners[] = {
 		"1/day burst 1",
@@ -95,7 +94,6 @@ static void range_test(void **state)
 		"400bit/ns burst 1514byte",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(corners); i++) {
 		struct rl_limit limit = limit_of(corners[i]);
 
@@ -103,12 +101,11 @@ static void range_test(void **state)
 	}
 }
 
-static void random_range_test(void **state)
+TEST(random_range_test)
 {
 	char line[RULE_TEXT_MAX];
 	unsigned int buckets = 0;
 
-	(void)state;
 	random_start(20240611);
 	while (buckets < 20000) {
 		struct rule rule;
@@ -123,13 +120,12 @@ static void random_range_test(void **state)
 }
 
 /* More than a burst is refused whatever the time; 0 stays the word of the fresh. */
-static void corner_test(void **state)
+TEST(corner_test)
 {
 	struct rl_limit limit = limit_of("10/second burst 4");
 	__u64 word = 0, taken = 0, cost;
 	struct rl_gcra gcra;
 
-	(void)state;
 	gcra_compile(&limit, &gcra);
 	assert_false(gcra_consume(&gcra, &word, 0, 5, &taken));
 	assert_false(gcra_consume(&gcra, &word, 0, UINT32_MAX, &taken));
@@ -176,12 +172,11 @@ static void *contest_second(void *contest)
 /* From many refusals to many admissions: the sum is at most the burst and the rate, to the packet.
  * It is less by threads that lost GCRA_TRIES times in a row, or were late after reading the clock.
  */
-static void contest_test(void **state)
+TEST(contest_test)
 {
 	static const uint64_t steps_ns[] = {1, 5, 9, 15};
 	struct rl_limit limit = limit_of("100m/second burst 64");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(steps_ns); i++) {
 		struct contest c = {.clock_ns = NS_PER_DAY, .step_ns = steps_ns[i]};
 		uint64_t due, admitted;
@@ -197,24 +192,4 @@ static void contest_test(void **state)
 		assert_true(admitted <= due && admitted <= 2ull * CONTEST_OFFERS);
 		assert_true(admitted >= (due < CONTEST_OFFERS ? due : CONTEST_OFFERS) / 2);
 	}
-}
-
-/* ---- */
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(range_test),
-	cmocka_unit_test(random_range_test),
-	cmocka_unit_test(corner_test),
-	cmocka_unit_test(contest_test),
-};
-
-static struct CMUnitTest tests[ARRAY_SIZE(changes) + ARRAY_SIZE(singles)];
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
-		tests[i] = (struct CMUnitTest){changes[i].name, change_test, NULL, NULL,
-					       (void *)&changes[i]};
-	memcpy(tests + ARRAY_SIZE(changes), singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,15 @@
 /* Placement of keys in the hot table: fingerprints differ, sets are used evenly, and a sender that
  * does not know the seed cannot choose keys that share a set, whatever it knows of the arithmetic.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/hot_key.h"
+#include "cases.h"
 #include "random.h"
 #include "turns.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static uint64_t seed_state = 20250711;
 
@@ -305,9 +299,8 @@ static uint32_t meetings(__u64 high, __u64 low)
 
 /* No difference of one or two bits in each half cancels out: one that did would give an address a
  * twin, with its limits and its prefix's verdict, under every seed. */
-static void twins_test(void **arg)
+NAMED_TEST("no address has a twin", twins_test)
 {
-	(void)arg;
 	assert_int_equal(meetings(1ull << 63, 1ull << 63 | 1ull << 31), 0);
 	for (int a = 0; a < 64; a++)
 		for (int b = 0; b < 64; b++)
@@ -341,9 +334,8 @@ static void companions_test(void **arg)
 }
 
 /* An IPv6 network that looks like a mapped IPv4 address is hashed differently. */
-static void families_test(void **arg)
+NAMED_TEST("families differ", families_test)
 {
-	(void)arg;
 	for (int i = 0; i < 1000; i++) {
 		__u64 seed[2], word = ip4(any()).low;
 
@@ -352,33 +344,41 @@ static void families_test(void **arg)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	{"10 million fingerprints differ", unequal_test, NULL, NULL, NULL},
-	{"limits and ports differ", unequal_rest_test, NULL, NULL, NULL},
-	{"lanes are neighbouring sets", lanes_test, NULL, NULL, NULL},
-	{"those that met under another seed", gang_test, NULL, NULL, NULL},
-	{"no two addresses keep company", companions_test, NULL, NULL, NULL},
-	{"no address has a twin", twins_test, NULL, NULL, NULL}, /* these two of one hash alone */
-	{"families differ", families_test, NULL, NULL, NULL},
-};
-
-static int run(const char *name, __u64 (*of)(const __u64 seed[2], struct address a), size_t last)
+static int of_two_words(void **state)
 {
-	struct CMUnitTest some[ARRAY_SIZE(crowds) + ARRAY_SIZE(tests)];
-	size_t count = 0;
-
-	hash = of;
-	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
-		if (of == hash_of_all || !crowds[i].hosts)
-			some[count++] = (struct CMUnitTest){crowds[i].name, even_test, NULL, NULL,
-							    (void *)&crowds[i]};
-	memcpy(some + count, tests, 5 * sizeof(*tests));
-	count += 5;
-	some[count++] = tests[last];
-	return _cmocka_run_group_tests(name, some, count, NULL, NULL);
+	(void)state;
+	hash = hash_of_all;
+	return 0;
 }
 
-int main(void)
+static int of_one_word(void **state)
 {
-	return run("two words", hash_of_all, 5) + run("one word", hash_of_word, 6);
+	(void)state;
+	hash = hash_of_word;
+	return 0;
+}
+
+static void hash_add(CMFixtureFunction set_up)
+{
+	static const struct CMUnitTest tests[] = {
+		{"10 million fingerprints differ", unequal_test, NULL, NULL, NULL},
+		{"limits and ports differ", unequal_rest_test, NULL, NULL, NULL},
+		{"lanes are neighbouring sets", lanes_test, NULL, NULL, NULL},
+		{"those that met under another seed", gang_test, NULL, NULL, NULL},
+		{"no two addresses keep company", companions_test, NULL, NULL, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
+		if (set_up == of_two_words || !crowds[i].hosts)
+			test_add((struct CMUnitTest){crowds[i].name, even_test, set_up, NULL,
+						     (void *)&crowds[i]});
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		test_add(
+			(struct CMUnitTest){tests[i].name, tests[i].test_func, set_up, NULL, NULL});
+}
+
+AT_START(hashes_add)
+{
+	hash_add(of_two_words);
+	hash_add(of_one_word);
 }

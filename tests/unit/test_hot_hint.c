@@ -2,14 +2,10 @@
 /* Hints of the hot table: each holds for as long as its debt, and for at most eight times as long;
  * one that has ended is seen to have, and what a later one adds never takes anything away.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "algorithm/hot_hint.h"
+#include "cases.h"
 #include "random.h"
 
 #define SECOND (16ull * 1000000000)
@@ -74,31 +70,19 @@ static void ends_test(void **state)
 }
 
 /* Without flags there is no hint, whatever else is in the fingerprint. */
-static void none_test(void **state)
+NAMED_TEST("none", none_test)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(hot_hint_left(random_next(&seed) & ~HOT_HINT, random_next(&seed)),
 				 0);
 }
 
-static char names[2 * sizeof(rows) / sizeof(rows[0])][64];
-
-int main(void)
+AT_START(rows_of_both_add)
 {
-	struct CMUnitTest tests[sizeof(names) / sizeof(names[0]) + 1], *next = tests;
-	size_t count = sizeof(rows) / sizeof(rows[0]);
-
-	for (size_t i = 0; i < 2 * count; i++) {
-		const struct row *row = &rows[i % count];
-
-		snprintf(names[i], sizeof(names[i]), "%s: %s", i < count ? "holds" : "ends",
-			 row->name);
-		*next++ = (struct CMUnitTest){names[i], i < count ? holds_test : ends_test, NULL,
-					      NULL, (void *)row};
-	}
-	*next = (struct CMUnitTest){"none", none_test, NULL, NULL, NULL};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		test_add_named(holds_test, &rows[i], "holds: %s", rows[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		test_add_named(ends_test, &rows[i], "ends: %s", rows[i].name);
 }

@@ -3,13 +3,9 @@
  * many limits: both against all packets of a small world, one by one.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <netinet/in.h>
 
@@ -18,7 +14,6 @@
 #include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "rows.h"
 #include "turns.h"
 
 /* ---- the small world: a few ports, protocols, flags and addresses */
@@ -233,12 +228,11 @@ static uint32_t most_met(const struct policy *policy)
 
 /* The small world has no packet but these, so that a search may find one that it lacks; it must
  * find each that it has. */
-static void meet_test(void **state)
+TEST(meet_test)
 {
 	const struct rule *rules[64];
 	uint32_t found = 0, none = 0, beyond = 0;
 
-	(void)state;
 	random_start(20261123);
 	for (uint32_t run = 0; run < 60; run++) {
 		struct policy policy = policy_draw(9 + random_below(14));
@@ -315,11 +309,10 @@ static void run_check(const struct index *index, size_t root, const struct polic
 			assert_true(there[i]);
 }
 
-static void index_test(void **state)
+TEST(index_test)
 {
 	struct index index = {0};
 
-	(void)state;
 	random_start(20261124);
 	for (uint32_t run = 0; run < 60; run++) {
 		struct policy policy = policy_draw(9 + random_below(50));
@@ -342,14 +335,13 @@ static void index_test(void **state)
 }
 
 /* Rules of one protocol and port are no more than a packet may be held against. */
-static void crowd_test(void **state)
+TEST(crowd_test)
 {
 	static const struct rule *rules[RL_RUN_MAX + 1];
 	struct policy policy = {0};
 	struct index index = {0};
 	struct crowd crowd;
 
-	(void)state;
 	for (uint32_t i = 0; i <= RL_RUN_MAX; i++) {
 		char line[128];
 		struct rule rule;
@@ -366,15 +358,4 @@ static void crowd_test(void **state)
 	assert_int_equal(crowd.packet.proto, IPPROTO_UDP);
 	index_clear(&index);
 	policy_clear(&policy);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(meet_test),
-	cmocka_unit_test(index_test),
-	cmocka_unit_test(crowd_test),
-};
-
-int main(void)
-{
-	return cmocka_run_group_tests(singles, NULL, NULL);
 }

@@ -5,14 +5,10 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/known_filter.h"
+#include "cases.h"
 #include "random.h"
 #include "turns.h"
 
@@ -49,9 +45,8 @@ static const struct row {
 };
 
 /* Two CPUs take turns at random; that one's clock is late by up to a tick. `until`: the slots. */
-static void sends_test(void **state)
+ROWS(sends_test, rows, row)
 {
-	const struct row *row = *state;
 	uint64_t until[SOURCES] = {0}, seed = 5, now = row->begin_ns, hits = 0, noes = 0;
 	struct rl_known_set set = {0};
 
@@ -77,13 +72,12 @@ static void sends_test(void **state)
 
 /* At every edge of epochs: sent at the edge or a step from it, asked at the last moment, while
  * another CPU, ahead by a tick, has already begun the epoch. */
-static void edge_test(void **state)
+TEST(edge_test)
 {
 	static const int64_t steps[] = {-1, 0, 1, -(int64_t)TICK, TICK};
 
-	(void)state;
 	for (uint64_t e = 3; e < 600; e++)
-		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 			for (int at_end = 0; at_end < 2; at_end++) {
 				uint64_t edge = e * EPOCH + steps[i];
 				uint64_t sent = at_end ? edge - KNOWN_NS + 1 : edge;
@@ -100,11 +94,10 @@ static void edge_test(void **state)
 
 /* ---- and a no for those who were silent */
 
-static void silent_test(void **state)
+TEST(silent_test)
 {
 	uint64_t seed = 11;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		uint64_t now = random_next(&seed) >> 4;
 		struct rl_known_set set = {0};
@@ -122,11 +115,10 @@ static void silent_test(void **state)
 }
 
 /* Every bit is somebody's, and none is of the number. */
-static void bits_test(void **state)
+TEST(bits_test)
 {
 	uint64_t seed = 13, seen = 0;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		uint64_t address = random_next(&seed);
 
@@ -138,9 +130,8 @@ static void bits_test(void **state)
 }
 
 /* Four bits for each of the hot table's slots, of which a set has four. */
-static void size_test(void **state)
+TEST(size_test)
 {
-	(void)state;
 	assert_int_equal(known_sets(2), 1);
 	assert_int_equal(known_sets(65536) * sizeof(struct rl_known_set), 128 << 10);
 	assert_int_equal(known_sets(1u << 30) * sizeof(struct rl_known_set), 4 << 20);
@@ -192,32 +183,13 @@ static void *contest_other(void *arg)
 	return NULL;
 }
 
-static void race_test(void **state)
+TEST(race_test)
 {
 	struct contest c = {0};
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, contest_other, &c), 0);
 	contest_run(&c, 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(c.lost, 0);
-}
-
-int main(void)
-{
-	const size_t count = sizeof(rows) / sizeof(rows[0]);
-	struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0]) + 5] = {
-		[sizeof(rows) / sizeof(rows[0])] = cmocka_unit_test(edge_test),
-		cmocka_unit_test(silent_test),
-		cmocka_unit_test(bits_test),
-		cmocka_unit_test(size_test),
-		cmocka_unit_test(race_test),
-	};
-
-	for (size_t i = 0; i < count; i++)
-		tests[i] = (struct CMUnitTest){.name = rows[i].name,
-					       .test_func = sends_test,
-					       .initial_state = (void *)&rows[i]};
-	return _cmocka_run_group_tests("known filter", tests, count + 5, NULL, NULL);
 }

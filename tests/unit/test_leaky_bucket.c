@@ -25,20 +25,12 @@ static const char *const limits[] = {
 	"leaky-bucket 400gbit queue 1h",
 };
 
-static void walk_test(void **state)
+ROWS(walk_test, limits, row)
 {
-	struct rl_limit limit = limit_of(*state);
+	struct rl_limit limit = limit_of(*row);
 
 	assert_int_equal(limit.algorithm, RL_LEAKY_BUCKET);
 	random_start(20240741);
 	for (size_t i = 0; i < CLOCKS; i++)
 		walk(&limit, clocks[i], 50000);
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(limits)];
-
-int main(void)
-{
-	tests_of(tests, limits, ARRAY_SIZE(limits), walk_test);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,16 @@
 /* Messages when the kernel refused a map or a program: one test per row, by the text of the line.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "kernel/attach/object.h"
 #include "kernel/failures.h"
 #include "rlctl.skel.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- words */
 
@@ -185,9 +179,8 @@ static const struct words_row {
 	 "Linux 6.1.0 is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's kernel"},
 };
 
-static void words_test(void **state)
+ROWS(words_test, rows, row)
 {
-	const struct words_row *row = *state;
 	char words[LOAD_FAILURE_MAX];
 
 	load_failure_format(&row->failure, words);
@@ -195,12 +188,11 @@ static void words_test(void **state)
 }
 
 /* However much is missing, the line fits. */
-static void words_many(void **state)
+NAMED_TEST("words: too many for a line", words_many)
 {
 	struct load_failure failure = {.error = -EINVAL, .release = "4.0", .count = MISSING_MAX};
 	char long_name[500], words[LOAD_FAILURE_MAX];
 
-	(void)state;
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
 	for (size_t i = 0; i < MISSING_MAX; i++)
@@ -223,10 +215,8 @@ static const struct release_row {
 	{"release: minor in two digits", "5.4.0", "5.18", true},
 };
 
-static void release_test(void **state)
+ROWS(release_test, releases, row)
 {
-	const struct release_row *row = *state;
-
 	assert_int_equal(release_is_before(row->release, row->version), row->before);
 }
 
@@ -240,7 +230,7 @@ static void type_known(const char *kind, const char *name)
 		fail_msg("no row for %s %s", kind, name);
 }
 
-static void table_complete(void **state)
+NAMED_TEST("the table is complete", table_complete)
 {
 	struct rl_instance info = {
 		.sources = 1024, .prefixes = 1024, .log_depth = 2, .cpus = 1, .possible_cpus = 1};
@@ -248,7 +238,6 @@ static void table_complete(void **state)
 	struct rlctl_bpf *skel;
 	struct bpf_map *map;
 
-	(void)state;
 	instance_sizes(&info);
 	skel = object_open(&info);
 	assert_non_null(skel);
@@ -264,21 +253,4 @@ static void table_complete(void **state)
 		type_known("program type", libbpf_bpf_prog_type_str(bpf_program__type(program)));
 	}
 	rlctl_bpf__destroy(skel);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(releases) + 2];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		tests[n++] =
-			(struct CMUnitTest){rows[i].name, words_test, NULL, NULL, (void *)&rows[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(releases); i++)
-		tests[n++] = (struct CMUnitTest){releases[i].name, release_test, NULL, NULL,
-						 (void *)&releases[i]};
-	tests[n++] =
-		(struct CMUnitTest){"words: too many for a line", words_many, NULL, NULL, NULL};
-	tests[n++] = (struct CMUnitTest){"the table is complete", table_complete, NULL, NULL, NULL};
-	return cmocka_run_group_tests_name("load_failure", tests, NULL, NULL);
 }

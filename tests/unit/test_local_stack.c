@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sockets of a machine, as a capture shows them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "local_scripts.h"
-#include "rows.h"
 #include "watch/local/local.h"
 
 static const char *const certainties[] = {"known", "guessed", "unseen"};
@@ -75,9 +70,8 @@ static void arrives(struct local_stack *stack, const struct local_packet *p, con
 	assert_int_equal(local_stack_arrived(stack, p, strcmp(verdict, "drop") != 0), 0);
 }
 
-static void script_runs(void **state)
+ROWS(script_runs, scripts, script)
 {
-	const struct script *script = *state;
 	struct local_stack *stack = local_stack_new(100);
 	char *text = strdup(script->text), *rest = text, *line;
 	uint64_t now_ns = 1000 * NS_PER_SECOND;
@@ -155,11 +149,10 @@ static bool is_open(struct local_stack *stack, uint32_t who)
 }
 
 /* Answered SYNs, ACKs, RSTs and UDP of strangers push out no connection, and make none. */
-static void flood_pushes_out_nothing(void **state)
+TEST(flood_pushes_out_nothing)
 {
 	struct local_stack *stack = local_stack_new(FLOOD / 10);
 
-	(void)state;
 	connection_open(stack, 1);
 	for (uint32_t who = 2; who < FLOOD; who++) {
 		struct local_packet syn = packet_of(LOCAL_TCP, TCP_SYN, who);
@@ -185,12 +178,11 @@ static void flood_pushes_out_nothing(void **state)
 }
 
 /* Where connections are too many, that without packets for longest goes. */
-static void oldest_is_forgotten(void **state)
+TEST(oldest_is_forgotten)
 {
 	struct local_stack *stack = local_stack_new(10);
 	struct local_packet again = packet_of(LOCAL_TCP, TCP_ACK, 1);
 
-	(void)state;
 	for (uint32_t who = 1; who <= 10; who++)
 		connection_open(stack, who);
 	again.time_ns = 3 * NS_PER_SECOND;
@@ -238,9 +230,8 @@ static void address_read(const char *word, uint8_t addr[16])
 	assert_int_equal(prefix_parse(word, addr, &len, NULL), 0);
 }
 
-static void way_is(void **state)
+ROWS(way_is, ways, row)
 {
-	const struct way_row *row = *state;
 	struct local_addresses local = {.count = 2, .list = {{.len = 128}, {.len = 48}}};
 	struct captured captured = {.sent = row->sent};
 	struct local_packet p = {.has_addresses = row->src};
@@ -252,17 +243,4 @@ static void way_is(void **state)
 		address_read(row->dst, p.dst);
 	}
 	assert_int_equal(local_way_of(&local, &captured, &p), row->way);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[200];
-	size_t n = 0;
-
-	ROWS(scripts, script_runs);
-	ROWS(ways, way_is);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(flood_pushes_out_nothing);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(oldest_is_forgotten);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("local_stack", tests, n, NULL, NULL);
 }

@@ -2,21 +2,17 @@
 /* Every word of the policy language is in user/man/rlctl-policy.5 as a literal (behind Cm): one
  * test per word. Run from the top directory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "policy/names.h"
 
-#define PAGE      "user/man/rlctl-policy.5"
-#define WORDS_MAX 256
-#define PAGE_MAX  (1 << 18)
+#define PAGE     "user/man/rlctl-policy.5"
+#define PAGE_MAX (1 << 18)
 
 static char page[PAGE_MAX];
 
@@ -68,21 +64,14 @@ static int page_read(void **state)
 	return size ? 0 : -1;
 }
 
-static size_t tests_add(struct CMUnitTest *tests, size_t count, const char *(*word_of)(size_t))
+AT_START(words_add)
 {
 	const char *word;
 
-	for (size_t i = 0; (word = word_of(i)); i++)
-		tests[count++] = (struct CMUnitTest){
-			.name = word, .test_func = word_test, .initial_state = (void *)word};
-	return count;
+	for (size_t i = 0; (word = policy_word(i)); i++)
+		test_add_named(word_test, word, "%s", word);
+	for (size_t i = 0; (word = unit_word(i)); i++)
+		test_add_named(word_test, word, "%s", word);
 }
 
-int main(void)
-{
-	static struct CMUnitTest tests[WORDS_MAX];
-	size_t count = tests_add(tests, 0, policy_word);
-
-	count = tests_add(tests, count, unit_word);
-	return _cmocka_run_group_tests("manual words", tests, count, page_read, NULL);
-}
+FIXTURE(page_read, NULL)

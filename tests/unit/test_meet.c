@@ -3,18 +3,13 @@
  * packets of a small world: test_index.c.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
-#include "rows.h"
 
 static void order(const struct policy *policy, const struct rule **out)
 {
@@ -83,7 +78,7 @@ static void line_add(char text[4096], const char *matches, const char *limit)
 		 matches, limit, tail ? tail : "");
 }
 
-static void meet_row_test(void **state)
+ROWS(meet_row_test, meets, row)
 {
 	/* Limits of one match differ by their key. */
 	static const char *const limits[] = {
@@ -91,7 +86,6 @@ static void meet_row_test(void **state)
 		"9/s per flow",         "9/s per rule",       "9/s per source+dest",
 		"9/s per source/24,48", "9/s per dest/24,48",
 	};
-	const struct meet_row *row = *state;
 	const struct rule *rules[9];
 	struct policy policy;
 	struct meeting met;
@@ -193,7 +187,7 @@ static void line_of_dst(char *out, size_t size, uint32_t i)
 }
 
 /* Where there are hundreds, none with as many others as may not be, it is known of all. */
-static void meet_many_test(void **state)
+TEST(meet_many_test)
 {
 	static const struct {
 		void (*line)(char *out, size_t size, uint32_t i);
@@ -207,21 +201,6 @@ static void meet_many_test(void **state)
 		{line_of_dst, 256},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
 		assert_int_equal(many_meet(policies[i].line, policies[i].count), 0);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(meet_many_test),
-};
-
-int main(void)
-{
-	struct CMUnitTest tests[ARRAY_SIZE(meets) + ARRAY_SIZE(singles)];
-	size_t n = 0;
-
-	ROWS(meets, meet_row_test);
-	memcpy(tests + n, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files of addresses: every format, what is refused of it and under which line, and bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
 #include "base/units.h"
+#include "cases.h"
 #include "policy/sets/member_file.h"
 #include "policy/sets/member_line.h"
-#include "rows.h"
 
 #define NOW (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */
 
@@ -190,9 +186,8 @@ static const struct file_row {
 	 .why = "empty"},
 };
 
-static void file_check(void **state)
+ROWS(file_check, files, row)
 {
-	const struct file_row *row = *state;
 	struct member_list list = {.max = 100};
 	const char *why = member_file_parse(row->text, strlen(row->text), "badguys", NOW, &list);
 	char *members = list_print(&list);
@@ -214,12 +209,11 @@ static void file_check(void **state)
 	member_list_clear(&list);
 }
 
-static void bad_text_is_cut(void **state)
+TEST(bad_text_is_cut)
 {
 	struct member_list list = {0};
 	const char *line = "0123456789012345678901234567890123456789ABC";
 
-	(void)state;
 	assert_int_equal(member_line_parse(line, strlen(line), 7, NOW, &list), -22);
 	assert_string_equal(list.bad[0].text, "0123456789012345678901234567890123456789");
 	assert_int_equal(member_line_parse("a\0b", 3, 8, NOW, &list), -22);
@@ -227,25 +221,23 @@ static void bad_text_is_cut(void **state)
 	member_list_clear(&list);
 }
 
-static void until_over_is_counted(void **state)
+TEST(until_over_is_counted)
 {
 	const char *text = "192.0.2.1 until 2026-01-01T00:00:00Z\n";
 	struct member_list list = {0};
 
-	(void)state;
 	assert_ptr_equal(member_file_parse(text, strlen(text), "x", NOW, &list), NULL);
 	assert_int_equal(list.ended, 1);
 	assert_int_equal(list.count, 0);
 	member_list_clear(&list);
 }
 
-static void duplicates_unite(void **state)
+TEST(duplicates_unite)
 {
 	const char *text = "192.0.2.9\n192.0.2.1 for 1h\n192.0.2.9\n192.0.2.1 for 2h\n192.0.2.1\n";
 	struct member_list list = {0};
 	char *members;
 
-	(void)state;
 	assert_ptr_equal(member_file_parse(text, strlen(text), "x", NOW, &list), NULL);
 	member_list_unite(&list);
 	members = list_print(&list);
@@ -255,12 +247,11 @@ static void duplicates_unite(void **state)
 }
 
 /* Duplicates never fill a list, different members do, and memory is bounded. */
-static void list_is_bounded(void **state)
+TEST(list_is_bounded)
 {
 	struct member_list list = {.max = 4};
 	struct member member = {.addr = {[10] = 0xff, [11] = 0xff}, .len = 128};
 
-	(void)state;
 	for (uint32_t i = 0; i < 3 * MEMBER_LIST_SPARE; i++) {
 		member.addr[15] = i % 4;
 		assert_int_equal(member_list_add(&list, &member, 0), 0);
@@ -280,13 +271,12 @@ static void list_is_bounded(void **state)
 }
 
 /* A text costs so many steps at most, whatever it says: short lines that are many prefixes each. */
-static void costly_text_is_given_up(void **state)
+TEST(costly_text_is_given_up)
 {
 	static const char many[] = "::2-ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffd\n";
 	static const char half[] = "0.0.0.1-255.255.255.254\n";
 	struct member_list list = {.max = 4};
 
-	(void)state;
 	assert_int_equal(member_line_parse(many, strlen(many) - 1, 1, NOW, &list), -22);
 	assert_non_null(strstr(list.bad[0].why, "more than 64 prefixes"));
 	assert_int_equal(list.work, 0);
@@ -317,10 +307,9 @@ static const struct wide_row {
 	{"add element ip f x { 0.0.0.0/1, 192.0.2.1 }\n", "192.0.2.1", 1},
 };
 
-static void wide_is_left_out(void **state)
+TEST(wide_is_left_out)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(wides) / sizeof(wides[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(wides); i++) {
 		struct member_list list = {.max = 100, .shortest = {8, 19}};
 		const char *text = wides[i].text;
 		char *members;
@@ -336,9 +325,8 @@ static void wide_is_left_out(void **state)
 }
 
 /* The prefixes of a range are its addresses: each once, and none beside it. */
-static void ranges_are_exact(void **state)
+TEST(ranges_are_exact)
 {
-	(void)state;
 	for (unsigned int first = 0; first < 64; first += 3)
 		for (unsigned int last = first; last < 256; last += 5) {
 			struct member_list list = {0};
@@ -359,20 +347,4 @@ static void ranges_are_exact(void **state)
 			}
 			member_list_clear(&list);
 		}
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(files) / sizeof(files[0]) + 8];
-	size_t n = 0;
-
-	ROWS(files, file_check);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(bad_text_is_cut);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(until_over_is_counted);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(duplicates_unite);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(list_is_bounded);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(ranges_are_exact);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(costly_text_is_given_up);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(wide_is_left_out);
-	return _cmocka_run_group_tests("files of addresses", tests, n, NULL, NULL);
 }

@@ -3,16 +3,12 @@
  * are gone; and one address that is in all sets.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "member_reader.h"
 #include "random.h"
 #include "turns.h"
@@ -104,9 +100,14 @@ struct row {
 	uint32_t count;
 };
 
-static void bytes_test(void **state)
+static const struct row rows[] = {
+	{"1,000 of IPv4", false, 1000},        {"65,536 of IPv4", false, 65536},
+	{"a million of IPv4", false, MILLION}, {"1,000 of IPv6", true, 1000},
+	{"65,536 of IPv6", true, 65536},       {"a million of IPv6", true, MILLION},
+};
+
+ROWS(bytes_test, rows, row)
 {
-	const struct row *row = *state;
 	struct member_entry *entries = entries_make(row->ipv6, row->count);
 	struct member_result result = {0};
 
@@ -129,18 +130,11 @@ static void bytes_test(void **state)
 	free(entries);
 }
 
-static const struct row rows[] = {
-	{"1,000 of IPv4", false, 1000},        {"65,536 of IPv4", false, 65536},
-	{"a million of IPv4", false, MILLION}, {"1,000 of IPv6", true, 1000},
-	{"65,536 of IPv6", true, 65536},       {"a million of IPv6", true, MILLION},
-};
-
 /* One by one, and deleted one by one. */
-static void single_test(void **state)
+TEST(single_test, begin, end)
 {
 	uint32_t count = 3000;
 
-	(void)state;
 	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
 		struct member_result result = {0};
 
@@ -164,9 +158,8 @@ static void single_test(void **state)
 }
 
 /* They all have one hash; no page that is split brings them apart. */
-static void everywhere_test(void **state)
+TEST(everywhere_test, begin, end)
 {
-	(void)state;
 	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
 		struct member_entry entry = {.member = member_at(ipv6, 77)};
 		struct member_result result = {0};
@@ -181,18 +174,4 @@ static void everywhere_test(void **state)
 			continue;
 		assert_true(reader.sets == UINT64_MAX);
 	}
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0]) + 2];
-	size_t n = 0;
-
-	for (; n < sizeof(rows) / sizeof(rows[0]); n++)
-		tests[n] =
-			(struct CMUnitTest){rows[n].name, bytes_test, NULL, NULL, (void *)&rows[n]};
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(single_test, begin, end);
-	tests[n++] =
-		(struct CMUnitTest)cmocka_unit_test_setup_teardown(everywhere_test, begin, end);
-	return _cmocka_run_group_tests("size", tests, n, NULL, NULL);
 }

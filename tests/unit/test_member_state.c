@@ -2,17 +2,13 @@
 /* Saved members: what is written is read again, with the time that is left, and what is damaged is
  * named while the rest is taken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "policy/sets/member_state.h"
-#include "rows.h"
 
 #define NOW   (1790000000ull * NS_PER_SECOND) /* 2026-09-21T14:13:20Z */
 #define SAVED "saved 2026-09-21T14:13:20Z # tag\n"
@@ -79,9 +75,8 @@ static const struct state_row {
 	 .bad_line = 3},
 };
 
-static void row_check(void **arg)
+ROWS(row_check, rows, row)
 {
-	const struct state_row *row = *arg;
 	struct member_state state = {0};
 	size_t bad, line;
 	char *text;
@@ -105,36 +100,25 @@ static void row_check(void **arg)
 }
 
 /* A written state is read as it was, but for a second that an end is rounded up to. */
-static void written_is_read(void **arg)
+TEST(written_is_read)
 {
 	const struct member forever = {.addr = {[10] = 0xff, [11] = 0xff, [12] = 10}, .len = 104};
 	const struct member timed = {.addr = {0x20, 1, 0xd, 0xb8}, .len = 32};
 	char *text = NULL, *read;
-	struct member_state state = {0};
+	struct member_state read_back = {0};
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)arg;
 	assert_non_null(file);
 	member_state_begin(file, NOW, "tag", "eth0 at xdp");
 	fputs("set a\n", file);
 	member_state_member(file, &forever, 0);
 	member_state_member(file, &timed, NOW + 59 * NS_PER_SECOND + 1);
 	fclose(file);
-	assert_int_equal(member_state_parse(text, size, NOW, &state), 0);
-	read = state_print(&state);
+	assert_int_equal(member_state_parse(text, size, NOW, &read_back), 0);
+	read = state_print(&read_back);
 	assert_string_equal(read, "a: 10.0.0.0/8, 2001:db8::/32 60");
 	free(read);
 	free(text);
-	member_state_clear(&state);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0]) + 1];
-	size_t n = 0;
-
-	ROWS(rows, row_check);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(written_is_read);
-	return _cmocka_run_group_tests("saved members", tests, n, NULL, NULL);
+	member_state_clear(&read_back);
 }

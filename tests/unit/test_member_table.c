@@ -3,16 +3,12 @@
  * steps of its writer; when the writer is killed, and when there is no memory.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/member_hash.h"
+#include "cases.h"
 #include "member_model.h"
 #include "turns.h"
 
@@ -21,9 +17,8 @@
 #define ERRORS TURNS(4000)
 #define LISTS  TURNS(2000)
 
-static void random_test(void **state)
+TEST(random_test, model_begin, model_end)
 {
-	(void)state;
 	assert_int_equal(member_table_begin(&table), 0);
 	for (int round = 0; round < ROUNDS; round++) {
 		assert_int_equal(random_change(), 0);
@@ -69,11 +64,10 @@ static void repair(const struct rl_set kept[RL_SETS_MAX])
 	member_table_end(&table);
 }
 
-static void killed_test(void **state)
+TEST(killed_test, model_begin, model_end)
 {
 	struct rl_set kept[RL_SETS_MAX];
 
-	(void)state;
 	store.on_failure = death;
 	for (int round = 0; round < DEATHS; round++) {
 		uint32_t before_it = deaths;
@@ -99,11 +93,10 @@ static void killed_test(void **state)
 
 /* ---- a store that refuses */
 
-static void error_test(void **state)
+TEST(error_test, model_begin, model_end)
 {
 	uint32_t refused = 0;
 
-	(void)state;
 	assert_int_equal(member_table_begin(&table), 0);
 	for (int round = 0; round < ERRORS; round++) {
 		int ret;
@@ -168,9 +161,8 @@ static int list(uint32_t set, const struct member_entry *entry, void *arg)
 	return 0;
 }
 
-static void listed_test(void **state)
+TEST(listed_test, model_begin, model_end)
 {
-	(void)state;
 	assert_int_equal(member_table_begin(&table), 0);
 	for (int round = 0; round < LISTS; round++) {
 		struct member_table reader = table;
@@ -193,13 +185,12 @@ static void listed_test(void **state)
 
 /* Networks that meet in one entry of the guide, where each adds a length, are found for one seed,
  * and are scattered under the next: those who choose members do not know it. */
-static void guide_seed_test(void **state)
+TEST(guide_seed_test)
 {
 	static const __u64 known[2] = {3, 5}, drawn[2] = {0x243f6a8885a308d3, 0x13198a2e03707344};
 	uint8_t used[RL_GUIDE6_SIZE] = {0};
 	uint32_t meet = 0, entries = 0;
 
-	(void)state;
 	for (uint32_t first = 0; meet < 97; first++) {
 		uint32_t entry;
 
@@ -211,17 +202,4 @@ static void guide_seed_test(void **state)
 		entries += !used[entry]++;
 	}
 	assert_in_range(entries, 80, 97); /* 92.6 on average */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(random_test, model_begin, model_end),
-		cmocka_unit_test_setup_teardown(killed_test, model_begin, model_end),
-		cmocka_unit_test_setup_teardown(error_test, model_begin, model_end),
-		cmocka_unit_test_setup_teardown(listed_test, model_begin, model_end),
-		cmocka_unit_test(guide_seed_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

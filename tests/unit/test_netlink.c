@@ -4,14 +4,10 @@
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/device/netlink.h"
 
@@ -146,7 +142,7 @@ struct row {
 	int ret, objects;
 };
 
-static void answers(void **state)
+TEST(answers)
 {
 	static const struct row rows[] = {
 		{"done", {{.end = NLMSG_ERROR}}, 0, 0},
@@ -168,8 +164,7 @@ static void answers(void **state)
 		{"of another request", {{.objects = 1, .seq = 9}}, -EPROTO, 0},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		union netlink_request request;
 		int objects = 0, ret;
 
@@ -183,7 +178,7 @@ static void answers(void **state)
 
 /* ---- a list that is asked for again */
 
-static void interrupted_list(void **state)
+TEST(interrupted_list)
 {
 	static const struct part twice[] = {{.objects = 2},
 					    {.objects = 1, .flags = NLM_F_DUMP_INTR},
@@ -192,7 +187,6 @@ static void interrupted_list(void **state)
 	static struct part always[PARTS_MAX];
 	struct qdiscs found;
 
-	(void)state;
 	play(twice);
 	assert_int_equal(qdiscs_read(1, &found), 0);
 	assert_int_equal(found.children, 2);
@@ -208,13 +202,12 @@ static void interrupted_list(void **state)
 
 /* ---- attributes */
 
-static void attributes(void **state)
+TEST(attributes)
 {
 	union netlink_request request;
 	const struct nlattr *outer;
 	struct nlattr *nest;
 
-	(void)state;
 	netlink_start(&request, RTM_NEWQDISC, 0, sizeof(struct tcmsg));
 	mnl_attr_put_u32(&request.head, TCA_STATS, 1);
 	nest = mnl_attr_nest_start(&request.head, TCA_OPTIONS);
@@ -231,15 +224,4 @@ static void attributes(void **state)
 	assert_null(netlink_attribute(&request.head, sizeof(struct tcmsg), 12, 4));
 	assert_int_equal(
 		mnl_attr_get_u16(netlink_attribute(&request.head, sizeof(struct tcmsg), 12, 2)), 6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers),
-		cmocka_unit_test(interrupted_list),
-		cmocka_unit_test(attributes),
-	};
-
-	return cmocka_run_group_tests_name("netlink", tests, NULL, NULL);
 }

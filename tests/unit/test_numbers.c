@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The numbers of a limit: its clock, the batches of CPUs, shares of --table cpu. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "compile/numbers.h"
@@ -42,9 +37,8 @@ static const struct clock_row {
 	{"its burst", "warm-up 1001/16s ramp 1h burst 5", 4000000, RL_CLOCK_TICK},
 };
 
-static void clock_test(void **state)
+ROWS(clock_test, clocks, row)
 {
-	const struct clock_row *row = *state;
 	char line[RULE_TEXT_MAX];
 	struct rule rule;
 
@@ -57,14 +51,13 @@ static void clock_test(void **state)
 
 /* The batches of all CPUs together are small, and subtracted from the shared bucket: both add up to
  * the burst, also once every possible CPU has come online. */
-static void lease_test(void **state)
+TEST(lease_test)
 {
 	static const char *const shared[] = {
 		"1m/s burst 50000", "100m/s", "97000003/s",           "1m/s burst 256",
 		"10/s burst 1",     "1gbit",  "400gbit burst 1mbyte", "100k/s burst 4096"};
 	static const uint32_t cpus[] = {1, 2, 8, 64, 1024};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(shared) * ARRAY_SIZE(cpus); i++) {
 		struct compile_context ctx = roomy;
 		struct rl_rule with = {0}, without = {0};
@@ -105,9 +98,8 @@ static const struct share_row {
 	{"share: a log, 2 online of 128", "sliding-log 1000/s", 2, 128, 0, 500},
 };
 
-static void share_test(void **state)
+ROWS(share_test, shares, row)
 {
-	const struct share_row *row = *state;
 	struct compile_context ctx = roomy;
 	char line[RULE_TEXT_MAX];
 	struct rl_rule out = {0};
@@ -124,21 +116,4 @@ static void share_test(void **state)
 	else
 		assert_int_equal(out.gcra.cost >> out.gcra.cost_shift,
 				 row->period_ns << RL_GRAIN_SHIFT);
-}
-
-static struct CMUnitTest tests[ARRAY_SIZE(clocks) + ARRAY_SIZE(shares) + 1] = {
-	cmocka_unit_test(lease_test),
-};
-
-int main(void)
-{
-	struct CMUnitTest *next = tests + 1;
-
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
-		*next++ = (struct CMUnitTest){clocks[i].name, clock_test, NULL, NULL,
-					      (void *)&clocks[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(shares); i++)
-		*next++ = (struct CMUnitTest){shares[i].name, share_test, NULL, NULL,
-					      (void *)&shares[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

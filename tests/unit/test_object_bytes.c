@@ -3,15 +3,11 @@
  * of the tree.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "kernel/attach/object_bytes.h"
 
 static const struct row {
@@ -24,11 +20,10 @@ static const struct row {
 	{"build/rlctl_conntrack.bpf.o", OBJECT_CONNTRACK},
 	{"build/rlctl_conntrack_answers.bpf.o", OBJECT_CONNTRACK_ANSWERS},
 };
-_Static_assert(sizeof(rows) / sizeof(rows[0]) == OBJECT_COUNT, "a row for each");
+_Static_assert(ARRAY_SIZE(rows) == OBJECT_COUNT, "a row for each");
 
-static void same_bytes(void **state)
+ROWS(same_bytes, rows, row)
 {
-	const struct row *row = *state;
 	FILE *file = fopen(row->file, "re");
 	size_t size = 0;
 	unsigned char *unpacked = object_unpack(row->kind, &size), *there = malloc(size + 1);
@@ -41,14 +36,4 @@ static void same_bytes(void **state)
 	fclose(file);
 	free(unpacked);
 	free(there);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[OBJECT_COUNT];
-
-	for (size_t i = 0; i < OBJECT_COUNT; i++)
-		tests[i] =
-			(struct CMUnitTest){rows[i].file, same_bytes, NULL, NULL, (void *)&rows[i]};
-	return cmocka_run_group_tests_name("object_bytes", tests, NULL, NULL);
 }

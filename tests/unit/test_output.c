@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers as text, escaping, the caret under a refused word, aligned tables: one test per row. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +9,17 @@
 #include "base/message.h" /* before cmocka, which makes a macro of the name fail */
 #include "base/text.h"
 #include "base/units.h"
+#include "cases.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/state_output.h"
 #include "kernel/state/source.h"
 #include "policy/policy.h"
 
-#include <cmocka.h>
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define TEN           "0123456789"
-#define FIFTY         TEN TEN TEN TEN TEN
-#define BLANKS_75     "                         " FIFTY_BLANKS
-#define FIFTY_BLANKS  "                                                  "
+#define TEN          "0123456789"
+#define FIFTY        TEN TEN TEN TEN TEN
+#define BLANKS_75    "                         " FIFTY_BLANKS
+#define FIFTY_BLANKS "                                                  "
 
 static const struct number_row {
 	const char *name;
@@ -55,9 +51,8 @@ static const struct number_row {
 	{"size: largest", size_print, UINT64_MAX, "16777215.9 TiB"},
 };
 
-static void number_test(void **state)
+ROWS(number_test, numbers, row)
 {
-	const struct number_row *row = *state;
 	char text[NUMBER_TEXT_MAX];
 
 	row->print(text, row->n);
@@ -81,9 +76,8 @@ static const struct escape_row {
 	{"escape: no UTF-8", "\xc3(\xff", "\\xc3(\\xff"},
 };
 
-static void escape_test(void **state)
+ROWS(escape_test, escapes, row)
 {
-	const struct escape_row *row = *state;
 	char *text = text_shown(row->text);
 
 	assert_string_equal(text, row->escaped);
@@ -140,9 +134,8 @@ static const struct caret_row {
 	 "rlctl: a:1:101: wrong\n  ..." FIFTY TEN TEN "x\n" BLANKS_75 "^\n"},
 };
 
-static void caret_test(void **state)
+ROWS(caret_test, carets, row)
 {
-	const struct caret_row *row = *state;
 	struct policy_error err = {.column = row->column, .text = "wrong"};
 	FILE *terminal = stderr;
 	char *text = NULL;
@@ -179,9 +172,8 @@ static void print_json(void)
 	json_print(json_object_new_string(json_text));
 }
 
-static void json_test(void **state)
+ROWS(json_test, jsons, row)
 {
-	const struct json_row *row = *state;
 	char *text;
 
 	json_text = row->text;
@@ -202,13 +194,12 @@ static void library_says(const char *format, ...)
 }
 
 /* Messages of libraries go to stderr, line by line. */
-static void talk_test(void **state)
+NAMED_TEST("talk: what libraries say", talk_test)
 {
 	FILE *terminal = stderr;
 	char *text = NULL;
 	size_t size;
 
-	(void)state;
 	stderr = open_memstream(&text, &size);
 	assert_non_null(stderr);
 	output_verbose = 1;
@@ -239,22 +230,20 @@ static void two_records(void)
 		json_print(array);
 }
 
-static void report_text_test(void **state)
+NAMED_TEST("report: text", report_text_test)
 {
 	char *text = output_of(two_records);
 
-	(void)state;
 	assert_string_equal(text, "name         count  last\n"
 				  "a\\x1b            -  as long as it likes\n"
 				  "abcdef  12,345,678  short\n");
 	free(text);
 }
 
-static void report_json_test(void **state)
+NAMED_TEST("report: JSON of the same", report_json_test)
 {
 	char *text;
 
-	(void)state;
 	output_json = true;
 	text = output_of(two_records);
 	output_json = false;
@@ -270,28 +259,26 @@ static void no_records(void)
 	json_object_put(report_end(&report));
 }
 
-static void report_empty_test(void **state)
+NAMED_TEST("report: no records", report_empty_test)
 {
 	char *text = output_of(no_records);
 
-	(void)state;
 	assert_string_equal(text, "");
 	free(text);
 }
 
-static void json_amount_test(void **state)
+NAMED_TEST("json_amount: 64 bits are exact", json_amount_test)
 {
 	const struct rl_amount amount = {.packets = UINT64_MAX, .bytes = 1};
 	struct json_object *object = json_amount(&amount);
 
-	(void)state;
 	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
 			    "{\"packets\":18446744073709551615,\"bytes\":1}");
 	json_object_put(object);
 }
 
 /* A time comes back as it was printed; other texts are refused. */
-static void time_parse_test(void **state)
+NAMED_TEST("time: parsed as printed", time_parse_test)
 {
 	static const char *const refused[] = {"",
 					      "yesterday",
@@ -302,23 +289,22 @@ static void time_parse_test(void **state)
 	char text[NUMBER_TEXT_MAX];
 	uint64_t ns;
 
-	(void)state;
 	time_ns_print(text, 1795156791012345678ull);
 	assert_int_equal(time_parse(text, &ns), 0);
 	assert_int_equal(ns, 1795156791012345678ull);
 	time_print(text, ns, false);
 	assert_int_equal(time_parse(text, &ns), 0);
 	assert_int_equal(ns, 1795156791000000000ull);
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(time_parse(refused[i], &ns), -EINVAL);
 }
 
-static void time_test(void **state)
+NAMED_TEST("time: UTC and local", time_test)
 {
 	char text[NUMBER_TEXT_MAX];
 
-	(void)state;
 	setenv("TZ", "XST-5:30", 1);
+	tzset();
 	time_print(text, 1795156791999999999ull, false);
 	assert_string_equal(text, "2026-11-20T06:39:51Z");
 	time_print(text, 1795156791999999999ull, true);
@@ -351,13 +337,12 @@ static const struct key_row {
 	 "2001:db8::/48 to 2001:db8::/32 port 53"},
 };
 
-static void key_test(void **state)
+ROWS(key_test, keys, row)
 {
 	static const struct policy_context ctx = {.mtu = 1500};
 	static const uint8_t source[16] = {0x20, 1, 0xd, 0xb8, [15] = 1};
 	static const uint8_t dest[16] = {0x20, 1, 0xd, 0xb8, 0, 9, [15] = 2};
 	struct rl_sample packet = {.sport = 9, .dport = 53, .proto = 17, .vlan = 7};
-	const struct key_row *row = *state;
 	char line[128], text[KEY_TEXT_MAX];
 	struct policy_error err;
 	struct rl_state_key key;
@@ -392,9 +377,8 @@ static const struct fit_row {
 	{"line: what stays is cut", 20, "over 192.0.2..of 653"},
 };
 
-static void fit_test(void **state)
+ROWS(fit_test, fits, row)
 {
-	const struct fit_row *row = *state;
 	struct screen_line line = {0};
 
 	line_add(&line, 5, "12:00:00");
@@ -408,36 +392,7 @@ static void fit_test(void **state)
 	assert_true(strlen(line.text) <= row->width);
 }
 
-#define SINGLE_TESTS 7
-static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
-			       ARRAY_SIZE(carets) + ARRAY_SIZE(keys) + ARRAY_SIZE(fits) +
-			       SINGLE_TESTS];
-static size_t test_count;
-
-static void add(const char *name, void (*run)(void **state), const void *row)
-{
-	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
-}
-
-#define ADD_ROWS(rows, run)                           \
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
-	add((rows)[i].name, run, &(rows)[i])
-
-int main(void)
+AT_START(begin)
 {
 	output_begin();
-	ADD_ROWS(numbers, number_test);
-	ADD_ROWS(escapes, escape_test);
-	ADD_ROWS(jsons, json_test);
-	ADD_ROWS(carets, caret_test);
-	ADD_ROWS(keys, key_test);
-	ADD_ROWS(fits, fit_test);
-	add("talk: what libraries say", talk_test, NULL);
-	add("report: text", report_text_test, NULL);
-	add("report: JSON of the same", report_json_test, NULL);
-	add("report: no records", report_empty_test, NULL);
-	add("json_amount: 64 bits are exact", json_amount_test, NULL);
-	add("time: UTC and local", time_test, NULL);
-	add("time: parsed as printed", time_parse_test, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Patterns of packets: classes and words, the heaviest of many and of a flood, and the rules for
  * them, which the parser accepts and which hold for the packets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "policy/policy.h"
-#include "rows.h"
 #include "watch/suggest/suggest.h"
 
 struct packet {
@@ -127,9 +122,8 @@ static const struct printed {
 	 "udp dport 53"},
 };
 
-static void is_printed(void **state)
+ROWS(is_printed, printeds, row)
 {
-	const struct printed *row = *state;
 	struct rl_sample sample = sample_of(&row->packet);
 	struct pattern pattern = pattern_of(&sample, true);
 	char text[PATTERN_TEXT_MAX], rule[PATTERN_RULE_MAX], network[PREFIX_TEXT_MAX];
@@ -211,10 +205,9 @@ static void senders_add(struct patterns *patterns, const struct senders *of, uin
 	}
 }
 
-static void is_heaviest(void **state)
+ROWS(is_heaviest, heaviests, row)
 {
 	static struct patterns patterns;
-	const struct heaviest *row = *state;
 	struct pattern_part parts[4];
 	char got[512] = "";
 	uint64_t all = 0;
@@ -266,10 +259,9 @@ static void port_add(struct pattern_bands *bands, uint32_t second, uint16_t dpor
 		pattern_bands_add(bands, second, &pattern, weight / 10);
 }
 
-static void is_busy(void **state)
+ROWS(is_busy, busys, row)
 {
 	static struct pattern_bands bands;
-	const struct busy *row = *state;
 	struct pattern_busy found;
 
 	memset(&bands, 0, sizeof(bands));
@@ -286,7 +278,7 @@ static void is_busy(void **state)
 }
 
 /* Not IP, or malformed: no pattern, though it counts among all. */
-static void no_addresses(void **state)
+TEST(no_addresses)
 {
 	const struct packet packet = {"10.1.0.1", 17, 53, 100, 64, 0, 0, 0};
 	struct rl_sample sample = sample_of(&packet);
@@ -294,21 +286,9 @@ static void no_addresses(void **state)
 	struct pattern_part parts[1];
 	struct pattern pattern;
 
-	(void)state;
 	sample.reason = RL_REASON_MALFORMED;
 	pattern = pattern_of(&sample, true);
 	assert_false(pattern.known);
 	patterns_add(&patterns, &pattern, 100);
 	assert_int_equal(patterns_list(&patterns, 100, 0, parts, 1), 0);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[64] = {cmocka_unit_test(no_addresses)};
-	size_t n = 1;
-
-	ROWS(printeds, is_printed);
-	ROWS(heaviests, is_heaviest);
-	ROWS(busys, is_busy);
-	return _cmocka_run_group_tests("pattern", tests, n, NULL, NULL);
 }

@@ -5,17 +5,12 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/peers.h"
+#include "cases.h"
 #include "random.h"
-#include "rows.h"
 #include "turns.h"
 
 #define SECOND 1000000000ull
@@ -29,7 +24,8 @@
 
 static const __u64 seed[2] = {0x8f3c1f6be2a90d57, 0x51d7a0b3c4e28f69};
 
-static bool note(struct rl_peer_set *set, uint32_t tag, uint64_t now_ns, enum peers_event event)
+static bool peer_note(struct rl_peer_set *set, uint32_t tag, uint64_t now_ns,
+		      enum peers_event event)
 {
 	return peers_set_note(set, tag, peers_time(now_ns), event);
 }
@@ -47,7 +43,7 @@ static uint32_t rest(const struct rl_peer_set *set)
 static void fill(struct rl_peer_set *set, enum peers_event event, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < RL_PEER_WAYS; i++)
-		assert_true(note(set, OTHERS + i, now_ns, event));
+		assert_true(peer_note(set, OTHERS + i, now_ns, event));
 }
 
 /* ---- questions */
@@ -72,18 +68,17 @@ static const struct asked_row {
 	{"in a full set, where its time would be none", WRAP, MINUTE / 2, true},
 };
 
-static void asked_test(void **state)
+ROWS(asked_test, asked_rows, row)
 {
-	const struct asked_row *row = *state;
 	uint64_t last = row->first_ns + row->again_ns;
 	struct rl_peer_set set = {0};
 
 	if (row->full)
 		fill(&set, PEERS_ADD, row->first_ns);
 	assert_false(may(&set, 7, row->first_ns));
-	assert_int_equal(note(&set, 7, row->first_ns, PEERS_ASK), !row->full);
+	assert_int_equal(peer_note(&set, 7, row->first_ns, PEERS_ASK), !row->full);
 	if (row->again_ns)
-		note(&set, 7, last, PEERS_ASK);
+		peer_note(&set, 7, last, PEERS_ASK);
 	for (uint64_t t = last; t <= last + KEPT; t += SECOND / 3)
 		assert_true(may(&set, 7, t));
 	if (last >= TICK)
@@ -94,9 +89,8 @@ static void asked_test(void **state)
 }
 
 /* Nobody takes the way of a question, by any CPU's clock, while its answer counts. */
-static void taken_test(void **state)
+ROWS(taken_test, asked_rows, row)
 {
-	const struct asked_row *row = *state;
 	uint64_t last = row->first_ns;
 	struct rl_peer_set set = {0};
 
@@ -104,10 +98,10 @@ static void taken_test(void **state)
 	for (uint64_t t = last; t <= last + KEPT + SECOND / 4; t += SECOND / 3) {
 		struct rl_peer_set copy = set;
 
-		assert_false(note(&copy, 7, t, PEERS_ADD));
+		assert_false(peer_note(&copy, 7, t, PEERS_ADD));
 		assert_memory_equal(copy.ways, set.ways, RL_PEER_WAYS * sizeof(set.ways[0]));
 	}
-	assert_true(note(&set, 7, last + GONE, PEERS_ADD));
+	assert_true(peer_note(&set, 7, last + GONE, PEERS_ADD));
 	assert_false(may(&set, OTHERS, last + GONE));
 }
 
@@ -116,7 +110,7 @@ static void taken_test(void **state)
 static void add_many(struct rl_peer_set *set, uint32_t tag, uint32_t count)
 {
 	while (count--)
-		note(set, tag, SECOND, PEERS_ADD);
+		peer_note(set, tag, SECOND, PEERS_ADD);
 }
 
 static void remove_many(struct rl_peer_set *set, uint32_t tag, bool in_way, uint32_t count)
@@ -144,15 +138,14 @@ static const struct count_row {
 	{"one that was there before, in a full set", true, true, 1, 1, true},
 };
 
-static void count_test(void **state)
+ROWS(count_test, count_rows, row)
 {
-	const struct count_row *row = *state;
 	struct rl_peer_set set = {0};
 
 	if (row->full)
 		fill(&set, PEERS_ADD, SECOND);
 	if (row->stick)
-		note(&set, 7, SECOND, PEERS_STICK);
+		peer_note(&set, 7, SECOND, PEERS_STICK);
 	add_many(&set, 7, row->added);
 	assert_true(may(&set, 7, SECOND + 10 * MINUTE));
 	remove_many(&set, 7, !row->full, row->removed);
@@ -162,32 +155,30 @@ static void count_test(void **state)
 }
 
 /* A question leaves the count of sockets alone, and sockets leave its time. */
-static void both_test(void **state)
+TEST(both_test)
 {
 	struct rl_peer_set set = {0};
 
-	(void)state;
-	note(&set, 7, SECOND, PEERS_ADD);
-	note(&set, 7, 5 * MINUTE, PEERS_ASK);
+	peer_note(&set, 7, SECOND, PEERS_ADD);
+	peer_note(&set, 7, 5 * MINUTE, PEERS_ASK);
 	assert_true(may(&set, 7, 60 * MINUTE));
 	peers_set_remove(&set, 7, true);
 	assert_true(may(&set, 7, 5 * MINUTE + KEPT));
-	note(&set, 7, 6 * MINUTE, PEERS_ADD);
+	peer_note(&set, 7, 6 * MINUTE, PEERS_ADD);
 	peers_set_remove(&set, 7, true);
 	assert_true(may(&set, 7, 5 * MINUTE + KEPT));
 	assert_false(may(&set, 7, 5 * MINUTE + GONE));
 }
 
 /* The last word neither begins again nor becomes fewer than it has, once it is stuck. */
-static void stuck_test(void **state)
+TEST(stuck_test)
 {
 	struct rl_peer_set set = {0};
 
-	(void)state;
 	fill(&set, PEERS_ADD, SECOND);
 	set.ways[RL_PEER_WAYS] = PEERS_FULL - PEERS_SOCKET;
 	for (uint32_t i = 0; i < 3; i++)
-		assert_false(note(&set, 7, SECOND, PEERS_ADD));
+		assert_false(peer_note(&set, 7, SECOND, PEERS_ADD));
 	assert_int_equal(rest(&set), PEERS_FULL);
 	for (uint32_t i = 0; i < 9; i++)
 		peers_set_remove(&set, 7, false);
@@ -195,12 +186,11 @@ static void stuck_test(void **state)
 }
 
 /* No tag is that of an empty way, and addresses are spread over sets and tags. */
-static void key_test(void **state)
+TEST(key_test)
 {
 	uint32_t *sets = calloc(RL_PEER_SETS, sizeof(*sets)), most = 0, same = 0, last = 0;
 	uint64_t draw = 9;
 
-	(void)state;
 	assert_non_null(sets);
 	for (uint32_t i = 0; i < 2 * RL_PEER_SETS; i++) {
 		__u64 v6[2] = {random_next(&draw), 0}, v4[2] = {0, 0xffff0000 | (__u64)i << 32};
@@ -258,9 +248,8 @@ static const struct crowd_row {
 	{"200,000 peers, and a million strangers", PEERS_ADD, 200000, 60000, 110000},
 };
 
-static void crowd_test(void **state)
+ROWS(crowd_test, crowd_rows, row)
 {
-	const struct crowd_row *row = *state;
 	enum peers_where *where = calloc(row->peers + 1, sizeof(*where));
 	struct rl_peers *table = calloc(1, sizeof(*table));
 	uint64_t draw = 4, again = 4, taken = 0, strangers = TURNS(1000000), gone = SECOND + GONE;
@@ -372,9 +361,8 @@ static const struct model_row {
 	{"random turns, with more than there are ways", SECOND, WAYS + 1},
 };
 
-static void model_test(void **state)
+ROWS(model_test, model_rows, row)
 {
-	const struct model_row *row = *state;
 	struct model *m = calloc(1, sizeof(*m));
 	uint32_t strangers = 0;
 
@@ -468,14 +456,14 @@ static uint64_t sockets_in_ways(const struct rl_peer_set *set)
 	return count;
 }
 
-static void race_test(void **state)
+ROWS(race_test, contest_rows, row)
 {
 	struct contest *c = calloc(1, sizeof(*c));
 	const struct rl_peer_set *first, *more;
 	pthread_t thread;
 
 	assert_non_null(c);
-	c->row = *state;
+	c->row = row;
 	first = peers_first(&c->table, model_key(0));
 	more = peers_more(&c->table, model_key(0));
 	assert_int_equal(pthread_create(&thread, NULL, contest_other, c), 0);
@@ -486,21 +474,4 @@ static void race_test(void **state)
 	assert_int_equal(rest(first) / PEERS_SOCKET, 0); /* none of them is lost there */
 	assert_int_equal(rest(more) / PEERS_SOCKET, 0);
 	free(c);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[64];
-	size_t n = 0;
-
-	ROWS(asked_rows, asked_test);
-	ROWS(asked_rows, taken_test);
-	ROWS(count_rows, count_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(both_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stuck_test);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(key_test);
-	ROWS(crowd_rows, crowd_test);
-	ROWS(model_rows, model_test);
-	ROWS(contest_rows, race_test);
-	return _cmocka_run_group_tests("peers", tests, n, NULL, NULL);
 }

@@ -3,25 +3,19 @@
  * put, find and remove. test_policy_roundtrip.c has the language, test_policy_errors.c the
  * refusals.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "policy_helpers.h"
 #include "turns.h"
 
-static void empty_test(void **state)
+TEST(empty_test)
 {
 	static const char *const lines[] = {"", "\n", "\r\n", " \t ", "# rule", "  # rule any"};
 	struct policy_error err;
 	struct rule rule;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		bool found = true;
 
@@ -31,12 +25,11 @@ static void empty_test(void **state)
 }
 
 /* The joined word is short, however far apart its two halves stand. */
-static void far_apart_test(void **state)
+TEST(far_apart_test)
 {
 	char line[4096];
 	struct rule rule;
 
-	(void)state;
 	snprintf(line, sizeof(line), "rule any limit 10%3000skbytes/second burst 9%900skbytes", "",
 		 "");
 	rule = must_parse(line, &on_xdp);
@@ -45,11 +38,10 @@ static void far_apart_test(void **state)
 	assert_int_equal(rule.limit.unit, RL_BYTES);
 }
 
-static void defaults_test(void **state)
+TEST(defaults_test)
 {
 	struct rule rule = must_parse("rule 10.0.0.0/8 limit 1000/second", &on_xdp);
 
-	(void)state;
 	assert_int_equal(rule.kind, PREFIX_ADDR);
 	assert_int_equal(rule.len, 104);
 	assert_int_equal(rule.action, RL_ACTION_LIMIT);
@@ -63,7 +55,7 @@ static void defaults_test(void **state)
 	assert_int_equal(rule.for_ns, 0);
 }
 
-static void division_test(void **state)
+TEST(division_test)
 {
 	static const struct {
 		const char *line;
@@ -81,7 +73,6 @@ static void division_test(void **state)
 		{"rule any limit 10mbyte/s keep 80kbit for known", {0, 0}, RL_KEEP_KNOWN, 10000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rule rule = must_parse(rows[i].line, &on_xdp);
 
@@ -94,7 +85,7 @@ static void division_test(void **state)
 	}
 }
 
-static void key_test(void **state)
+TEST(key_test)
 {
 	static const struct {
 		const char *line;
@@ -124,7 +115,6 @@ static void key_test(void **state)
 		{"rule any limit 1/s per source/24,56+dest", RL_KEY_PARTS, 24, 56, &on_xdp},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rule rule = must_parse(rows[i].line, rows[i].ctx);
 
@@ -134,7 +124,7 @@ static void key_test(void **state)
 	}
 }
 
-static void text_test(void **state)
+TEST(text_test)
 {
 	static const char text[] = "# a policy\r\n"
 				   "rule any limit 10/s\r\n"
@@ -158,7 +148,6 @@ static void text_test(void **state)
 	struct policy policy = {0}, replaced = {0};
 	struct policy_errors errors;
 
-	(void)state;
 	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, &replaced, &policy, &errors), 0);
 	assert_int_equal(policy.count, ARRAY_SIZE(expected));
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
@@ -174,19 +163,18 @@ static void text_test(void **state)
 	assert_null(policy.rules);
 }
 
-static void text_empty_test(void **state)
+TEST(text_empty_test)
 {
 	struct policy policy = {0};
 	struct policy_errors errors;
 
-	(void)state;
 	assert_int_equal(policy_parse(NULL, 0, &on_xdp, NULL, &policy, &errors), 0);
 	assert_int_equal(policy.count, 0);
 	policy_clear(&policy);
 }
 
 /* A line per rule, at random places and with every tenth twice. */
-static void million_test(void **state)
+TEST(million_test)
 {
 	const uint32_t lines = TURNS(1000000);
 	char *text = malloc((size_t)lines * 64);
@@ -194,7 +182,6 @@ static void million_test(void **state)
 	struct policy_errors errors;
 	size_t size = 0;
 
-	(void)state;
 	assert_non_null(text);
 	for (uint32_t i = 0; i < lines; i++) {
 		uint32_t n = (i % 10 ? i : i / 2) * 2654435761u;
@@ -211,7 +198,7 @@ static void million_test(void **state)
 	free(text);
 }
 
-static void identity_test(void **state)
+TEST(identity_test)
 {
 	static const struct {
 		const char *a, *b;
@@ -248,7 +235,6 @@ static void identity_test(void **state)
 		{"rule any limit 1/s share per source", "rule any limit 1/s", true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rule a = must_parse(rows[i].a, &on_xdp), b = must_parse(rows[i].b, &on_xdp);
 
@@ -258,7 +244,7 @@ static void identity_test(void **state)
 }
 
 /* Each line is before the next. */
-static void order_test(void **state)
+TEST(order_test)
 {
 	static const char *const lines[] = {
 		"rule device tcp deny",
@@ -289,7 +275,6 @@ static void order_test(void **state)
 		"rule 2001:db8:: deny",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(lines); j++) {
 			struct rule a = must_parse(lines[i], &on_xdp),
@@ -316,13 +301,12 @@ static size_t remove_selected(struct policy *policy, const char *words)
 	return policy_remove(policy, &selector);
 }
 
-static void put_find_test(void **state)
+TEST(put_find_test)
 {
 	struct policy policy = {0};
 	struct rule wanted = must_parse("rule any limit 9/s", &on_xdp);
 	char line[64];
 
-	(void)state;
 	assert_null(policy_find(&policy, &wanted));
 	for (unsigned int i = 0; i < 1000; i++) {
 		snprintf(line, sizeof(line), "rule 10.0.%u.%u deny", i * 7 % 10, i * 37 % 100);
@@ -339,7 +323,7 @@ static void put_find_test(void **state)
 	policy_clear(&policy);
 }
 
-static void remove_test(void **state)
+TEST(remove_test)
 {
 	static const struct {
 		const char *words;
@@ -359,7 +343,6 @@ static void remove_test(void **state)
 	};
 	struct policy policy = {0};
 
-	(void)state;
 	put(&policy, "rule any allow");
 	put(&policy, "rule any udp deny");
 	put(&policy, "rule any limit 1/s");
@@ -375,13 +358,12 @@ static void remove_test(void **state)
 	policy_clear(&policy);
 }
 
-static void selector_test(void **state)
+TEST(selector_test)
 {
 	struct policy_error err;
 	struct rule rule;
 	char text[RULE_TEXT_MAX];
 
-	(void)state;
 	assert_int_equal(selector_parse("10.0.0.0/8 tcp", &on_xdp, &rule, &err), 0);
 	assert_int_equal(rule.action, RL_ACTION_COUNT);
 	rule_print(text, sizeof(text), &rule, &on_xdp);
@@ -394,7 +376,7 @@ static void selector_test(void **state)
 }
 
 /* `syn` and `tcp syn` are one rule, for what replaces it and for what names it. */
-static void syn_test(void **state)
+TEST(syn_test)
 {
 	static const char text[] = "rule any syn limit 9/s\nrule any tcp syn limit 5/s\n"
 				   "rule 192.0.2.1 syn deny\nrule 192.0.2.1 tcp syn allow\n";
@@ -404,7 +386,6 @@ static void syn_test(void **state)
 	struct rule selector;
 	size_t count;
 
-	(void)state;
 	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, &replaced, &policy, &errors), 0);
 	assert_int_equal(replaced.count, 2 * 2);
 	policy_clear(&replaced);
@@ -481,9 +462,8 @@ static void diff_say(const struct rule *from, const struct rule *to, void *arg)
 	}
 }
 
-static void diff_test(void **state)
+TEST(diff_test)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(diff_rows); i++) {
 		struct policy from = policy_of(diff_rows[i].from);
 		struct policy to = policy_of(diff_rows[i].to);
@@ -625,9 +605,8 @@ static size_t warnings_count(const struct warn_row *row, const struct policy_con
 	return warnings.count;
 }
 
-static void warn_test(void **state)
+TEST(warn_test)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(warn_rows); i++) {
 		const struct warn_row *row = &warn_rows[i];
 
@@ -637,18 +616,17 @@ static void warn_test(void **state)
 }
 
 /* Where the rules' prefixes are destinations, all senders send to an address of ours. */
-static void warn_by_dest_test(void **state)
+TEST(warn_by_dest_test)
 {
 	static const struct warn_row row = {
 		"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h source", {INNOCENT}};
 	static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
 
-	(void)state;
 	assert_int_equal(warnings_count(&row, &by_dest), 1);
 }
 
 /* At egress, where this machine sends. */
-static void warn_leaving_test(void **state)
+TEST(warn_leaving_test)
 {
 	static const struct warn_row told[] = {
 		{"rule any established limit 9/s", {LEAVING}},
@@ -661,26 +639,8 @@ static void warn_leaving_test(void **state)
 		{"rule any limit 9/s", {NULL}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
 		assert_int_equal(warnings_count(&told[i], &on_egress), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
 		assert_int_equal(warnings_count(&silent[i], &on_egress), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_test),        cmocka_unit_test(far_apart_test),
-		cmocka_unit_test(defaults_test),     cmocka_unit_test(key_test),
-		cmocka_unit_test(division_test),     cmocka_unit_test(text_test),
-		cmocka_unit_test(text_empty_test),   cmocka_unit_test(million_test),
-		cmocka_unit_test(identity_test),     cmocka_unit_test(order_test),
-		cmocka_unit_test(put_find_test),     cmocka_unit_test(remove_test),
-		cmocka_unit_test(selector_test),     cmocka_unit_test(syn_test),
-		cmocka_unit_test(diff_test),         cmocka_unit_test(warn_test),
-		cmocka_unit_test(warn_by_dest_test), cmocka_unit_test(warn_leaving_test),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
 /* The document for Prometheus, of instances that exist in memory only: one test per row.
  * tests/net/test_metrics.sh checks documents of real instances with promtool.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "watch/metrics/prometheus.h" /* before cmocka, which makes a macro of the name fail */
-
-#include <cmocka.h>
 
 #include "policy_helpers.h"
 
@@ -243,11 +239,10 @@ static int lines_count(const char *text, const char *line)
 }
 
 /* A policy without an alarm has no samples of alarms. */
-static void no_alarm_test(void **state)
+NAMED_TEST("no alarm, no samples", no_alarm_test)
 {
 	size_t found = 0;
 
-	(void)state;
 	for (const char *at = document; (at = strstr(at, "rlctl_alarm_on{")); at++) {
 		assert_memory_equal(at + strlen("rlctl_alarm_on"), ETH0, strlen(ETH0));
 		found++;
@@ -255,22 +250,19 @@ static void no_alarm_test(void **state)
 	assert_int_equal(found, 2);
 }
 
-static void line_test(void **state)
+ROWS(line_test, lines, row)
 {
-	const struct line_row *row = *state;
-
 	if (lines_count(document, row->line) != row->times)
 		fail_msg("wanted %d times: %s\nin:\n%s", row->times, row->line, document);
 }
 
 /* ---- no instance, too many rules */
 
-static void nothing_test(void **state)
+NAMED_TEST("nothing attached", nothing_test)
 {
 	const struct scrape scrape = {0};
 	char *text = document_of(&scrape);
 
-	(void)state;
 	assert_int_equal(lines_count(text, "rlctl_scrape_errors 0"), 1);
 	assert_null(strstr(text, "rlctl_rules"));
 	free(text);
@@ -332,9 +324,8 @@ static void many_check(const struct many_row *row, const char *text)
 	assert_null(strstr(text, "rlctl_rule_bans" ETH0 ",rule=\"10."));
 }
 
-static void many_test(void **state)
+ROWS(many_test, manys, row)
 {
-	const struct many_row *row = *state;
 	char *many = rules_many(), *text;
 	struct scraped item;
 	const struct scrape scrape = {.items = &item, .count = 1, .rules = row->rules};
@@ -354,22 +345,4 @@ static void many_test(void **state)
 	free(many);
 }
 
-#define SINGLE_TESTS 2
-static struct CMUnitTest tests[ARRAY_SIZE(lines) + ARRAY_SIZE(manys) + SINGLE_TESTS];
-static size_t test_count;
-
-static void add(const char *name, void (*run)(void **state), const void *row)
-{
-	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
-}
-
-int main(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		add(lines[i].name, line_test, &lines[i]);
-	add("nothing attached", nothing_test, NULL);
-	add("no alarm, no samples", no_alarm_test, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(manys); i++)
-		add(manys[i].name, many_test, &manys[i]);
-	return cmocka_run_group_tests(tests, document_make, document_free);
-}
+FIXTURE(document_make, document_free)

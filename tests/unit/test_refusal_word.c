@@ -3,23 +3,18 @@
  * clock whose ticks are longer than a unit, valid at every tick at which it is true except within a
  * unit of its end; never valid for another key, in another epoch or under another policy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "algorithm/refusal_word.h"
+#include "cases.h"
 #include "random.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MS            1000000ull
-#define UNIT          (1ull << REFUSAL_UNIT_SHIFT)
-#define EPOCH         (1ull << REFUSAL_EPOCH_SHIFT)
-#define SLOT_MAX      ((1u << RL_REFUSAL_COUNTER_BITS) - 1)
-#define TRIES         20000
-#define TICKS         40
+#define MS       1000000ull
+#define UNIT     (1ull << REFUSAL_UNIT_SHIFT)
+#define EPOCH    (1ull << REFUSAL_EPOCH_SHIFT)
+#define SLOT_MAX ((1u << RL_REFUSAL_COUNTER_BITS) - 1)
+#define TRIES    20000
+#define TICKS    40
 
 static uint64_t seed_state = 20261120;
 
@@ -43,11 +38,10 @@ static uint64_t word_of(uint64_t address, uint64_t now, uint64_t until, uint64_t
 static const uint64_t begins[] = {MS, 1ull << 32, (1ull << 63) - 9 * MS, 0 - 9 * MS, 0 - MS / 2};
 static const uint64_t ticks[] = {2 * MS, 4 * MS, 10 * MS}; /* HZ 500, 250, 100 */
 
-static void tick_test(void **unused)
+NAMED_TEST("by ticks", tick_test)
 {
 	uint64_t lost = 0;
 
-	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t tick = ticks[i % ARRAY_SIZE(ticks)], address = any();
 		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % (3 * EPOCH);
@@ -68,9 +62,8 @@ static void tick_test(void **unused)
 	assert_true(lost > 0); /* or the second half was not tried */
 }
 
-static void any_time_test(void **unused)
+NAMED_TEST("at any time", any_time_test)
 {
-	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % (3 * EPOCH);
 		uint64_t address = any(), left = 1 + any() % (i % 2 ? 4 * UNIT : 1ull << 60);
@@ -83,9 +76,8 @@ static void any_time_test(void **unused)
 	}
 }
 
-static void owner_test(void **unused)
+NAMED_TEST("whose it is", owner_test)
 {
-	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t address = any(), other = address ^ 1ull << (REFUSAL_TAG_SHIFT +
 								     i % (64 - REFUSAL_TAG_SHIFT));
@@ -104,12 +96,11 @@ static void owner_test(void **unused)
 }
 
 /* Not all refusals end at once; the number of parts of an epoch stays. */
-static void epochs_test(void **unused)
+NAMED_TEST("not all end at once", epochs_test)
 {
 	uint64_t now = any() >> 1;
 	uint32_t at_an_end = 0;
 
-	(void)unused;
 	for (uint32_t set = 0; set < 4 * REFUSAL_UNITS; set++) {
 		uint64_t time = refusal_time(now, set);
 
@@ -120,9 +111,8 @@ static void epochs_test(void **unused)
 	assert_int_equal(at_an_end, 4);
 }
 
-static void slot_test(void **unused)
+NAMED_TEST("the counters' slot", slot_test)
 {
-	(void)unused;
 	for (uint32_t slot = 0; slot <= SLOT_MAX; slot += 1 + slot / 3) {
 		assert_int_equal(refusal_counter_id(refusal_word(~0ull << REFUSAL_OWNER_SHIFT, MS,
 								 9 * MS, 0, slot)),
@@ -131,17 +121,4 @@ static void slot_test(void **unused)
 				 slot);
 	}
 	assert_int_equal(refusal_counter_id(refusal_word(0, MS, 9 * MS, 0, SLOT_MAX)), SLOT_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		{"by ticks", tick_test, NULL, NULL, NULL},
-		{"at any time", any_time_test, NULL, NULL, NULL},
-		{"not all end at once", epochs_test, NULL, NULL, NULL},
-		{"whose it is", owner_test, NULL, NULL, NULL},
-		{"the counters' slot", slot_test, NULL, NULL, NULL},
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,13 @@
 /* Counts that simulate --report collects, and the page: bins that widen, heavy sources in bounded
  * memory, times of alarms, text that would be more than text, and a page with an alarm.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "cli/output/output.h"
 #include "cli/report/page.h"
 #include "cli/report/record.h"
@@ -85,7 +81,7 @@ static void count_at(struct series *series, uint64_t time_ns)
 	series->at[bin].packets++;
 }
 
-static void bins_widen(void **state)
+TEST(bins_widen)
 {
 	static const struct {
 		uint64_t span_ns, width_ns;
@@ -101,8 +97,7 @@ static void bins_widen(void **state)
 		{365 * NS_PER_DAY, 2 * NS_PER_DAY},
 	};
 
-	(void)state;
-	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
 		struct series *series = timeline_series(&timeline);
 
 		for (uint64_t i = 0; i <= 1000; i++)
@@ -116,7 +111,7 @@ static void bins_widen(void **state)
 }
 
 /* Each packet stays in the bin of its time, whatever the order and the gaps. */
-static void bins_keep_their_packets(void **state)
+TEST(bins_keep_their_packets)
 {
 	static const uint64_t steps[] = {NS_PER_MS,   77 * NS_PER_MS, 3 * NS_PER_SECOND,
 					 NS_PER_HOUR, 9 * NS_PER_DAY, 4000 * NS_PER_DAY};
@@ -124,8 +119,7 @@ static void bins_keep_their_packets(void **state)
 	uint64_t times[60], wanted[TIMELINE_BINS] = {0};
 	size_t count = 0;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		for (uint64_t n = 0; n < 10; n++)
 			times[count++] = START + n * steps[i] / 5 - steps[i];
 	for (size_t i = 0; i < count; i++)
@@ -137,11 +131,10 @@ static void bins_keep_their_packets(void **state)
 	timeline_clear(&timeline);
 }
 
-static void bins_of_all_times(void **state)
+TEST(bins_of_all_times)
 {
 	struct series *series = timeline_series(&timeline);
 
-	(void)state;
 	count_at(series, 0);
 	count_at(series, UINT64_MAX - NS_PER_DAY * 1000);
 	assert_int_equal(series_sum(series), 2);
@@ -164,12 +157,11 @@ static void source_send(uint32_t number, bool ipv6, uint64_t packets, unsigned i
 		assert_int_equal(heavy_add(&heavy, addr, kind, 100, START + i), 0);
 }
 
-static void heavy_exact(void **state)
+TEST(heavy_exact)
 {
 	const struct heavy_source *top[4];
 	char text[PREFIX_TEXT_MAX];
 
-	(void)state;
 	for (uint32_t i = 1; i <= 100; i++)
 		source_send(i, i % 2, i, i % 3 == 0);
 	assert_int_equal(heavy_top(&heavy, HEAVY_ALL, UINT64_MAX, top, 4), 4);
@@ -188,11 +180,10 @@ static void heavy_exact(void **state)
 }
 
 /* Two of four sources have one packet of kind 1, one of them others besides. */
-static void heavy_folded(void **state)
+TEST(heavy_folded)
 {
 	struct heavy_source sum;
 
-	(void)state;
 	source_send(1, false, 1, 1);
 	source_send(2, false, 5, 0);
 	source_send(2, false, 1, 1);
@@ -210,12 +201,11 @@ static void heavy_folded(void **state)
 
 /* Among ten times as many sources as there is room for, of one packet each, those of many are
  * found, and what is not known of them is no more than what is said. */
-static void heavy_bounded(void **state)
+TEST(heavy_bounded)
 {
 	const struct heavy_source *top[10];
 	uint64_t all = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10 * HEAVY_MAX; i++) {
 		source_send(0x0b000000 + i, false, 1, 0);
 		all++;
@@ -263,7 +253,7 @@ static char *page_text(enum page_kind kind, struct json_object *document)
 }
 
 /* In a script element of HTML, whatever a string contains. */
-static void text_stays_text(void **state)
+TEST(text_stays_text)
 {
 	static const struct {
 		const char *text, *json;
@@ -279,8 +269,7 @@ static void text_stays_text(void **state)
 		{"", ""},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		struct json_object *document = json_object_new_object();
 		enum page_kind kind = i % 2 ? PAGE_INCIDENTS : PAGE_SIMULATION;
 		char wanted[256], *text;
@@ -308,7 +297,7 @@ static void alarm_is(uint64_t changes, bool on, uint64_t since_ns)
 
 /* Readings, each "TIME CHANGES on|off SINCE" in seconds, and the spans "FROM-TO" that come of them.
  */
-static void alarm_spans(void **state)
+TEST(alarm_spans)
 {
 	static const struct {
 		const char *readings, *spans;
@@ -323,8 +312,7 @@ static void alarm_spans(void **state)
 		{"3 1 on 2; 5 0 off 0; 9 1 on 8", "2-3,8-", 0}, /* started over */
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct alarm_record *record = calloc(1, sizeof(*record));
 		char readings[128], found[128] = "", *rest = readings, *reading;
 
@@ -381,7 +369,7 @@ static void packet_run(struct record *record, uint32_t second)
 	assert_int_equal(record_packet(record, &packet, verdicts), 0);
 }
 
-static void page_with_alarm(void **state)
+TEST(page_with_alarm)
 {
 	struct rule rule = {
 		.action = RL_ACTION_DENY, .kind = PREFIX_ANY, .comment = "why <b>not</b>"};
@@ -393,7 +381,6 @@ static void page_with_alarm(void **state)
 	struct json_object *document = json_object_new_object();
 	char *text;
 
-	(void)state;
 	memset(kernel_counters, 0, sizeof(kernel_counters));
 	alarm_is(0, false, 0);
 	assert_int_equal(record_side_add(record, "p", &policy, NULL), 0);
@@ -414,17 +401,4 @@ static void page_with_alarm(void **state)
 	free(text);
 	record_clear(record);
 	free(record);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bins_widen),        cmocka_unit_test(bins_keep_their_packets),
-		cmocka_unit_test(bins_of_all_times), cmocka_unit_test(heavy_exact),
-		cmocka_unit_test(heavy_folded),      cmocka_unit_test(heavy_bounded),
-		cmocka_unit_test(text_stays_text),   cmocka_unit_test(alarm_spans),
-		cmocka_unit_test(page_with_alarm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

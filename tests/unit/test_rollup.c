@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The prefix that most packets are in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
-#include "rows.h"
+#include "cases.h"
 #include "watch/traffic/talkers.h"
 
 #define ITEMS_MAX 4096
@@ -75,10 +70,9 @@ static size_t senders_put(const struct senders *senders, struct rollup_item *ite
 	return senders->count;
 }
 
-static void is_rolled_up(void **state)
+ROWS(is_rolled_up, rolls, row)
 {
 	static struct rollup_item items[ITEMS_MAX];
-	const struct roll *row = *state;
 	char text[PREFIX_TEXT_MAX];
 	struct rollup found;
 	size_t count = 0;
@@ -88,13 +82,4 @@ static void is_rolled_up(void **state)
 	found = rollup_make(items, count);
 	prefix_print(text, sizeof(text), found.addr, found.len);
 	assert_string_equal(text, row->prefix);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(rolls) / sizeof(rolls[0])];
-	size_t n = 0;
-
-	ROWS(rolls, is_rolled_up);
-	return _cmocka_run_group_tests("rollup", tests, n, NULL, NULL);
 }

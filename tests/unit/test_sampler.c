@@ -3,18 +3,13 @@
  * true within the error that they state. The packets run through the code that the BPF program
  * has, the samples through that of the command.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "algorithm/sampling.h"
 #include "base/units.h"
+#include "cases.h"
 #include "kernel/watch/sampler.h"
-#include "rows.h"
 #include "watch/traffic/estimate.h"
 #include "watch/traffic/talkers.h"
 
@@ -256,9 +251,8 @@ static void bias_check(const struct sums *sums)
 		assert_true(sums->off[i] * sums->off[i] <= 16 * sums->off_squared[i]);
 }
 
-static void is_true(void **state)
+ROWS(is_true, floods, flood)
 {
-	const struct flood *flood = *state;
 	struct sums sums = {0};
 	static struct run run;
 	bool sampled = flood->begin + flood->end > flood->rate;
@@ -304,9 +298,8 @@ static const struct part {
 	{"a hundred", 100, 101, 1000, 2220, true},
 };
 
-static void error_is_stated(void **state)
+ROWS(error_is_stated, parts, part)
 {
-	const struct part *part = *state;
 	struct estimate own = samples_of(part->count, part->weight);
 	struct estimate all = samples_of(part->all, part->weight);
 
@@ -327,9 +320,8 @@ static const struct counted {
 	{"one", 1000, 1, 0, 0, 2, 1000, 1000, true},
 };
 
-static void sources_are_counted(void **state)
+ROWS(sources_are_counted, counted, row)
 {
-	const struct counted *row = *state;
 	struct rare rare = {.sources = row->once + row->twice + row->thrice,
 			    .once = row->once,
 			    .twice = row->twice};
@@ -343,17 +335,4 @@ static void sources_are_counted(void **state)
 	assert_in_range(found.about, row->about * 97 / 100, row->about * 103 / 100);
 	assert_in_range(found.most, row->most * 97 / 100, row->most * 103 / 100);
 	assert_int_equal(found.once, row->seen_once);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(floods) / sizeof(floods[0]) +
-				sizeof(parts) / sizeof(parts[0]) +
-				sizeof(counted) / sizeof(counted[0])];
-	size_t n = 0;
-
-	ROWS(floods, is_true);
-	ROWS(parts, error_is_stated);
-	ROWS(counted, sources_are_counted);
-	return _cmocka_run_group_tests("sampler", tests, n, NULL, NULL);
 }

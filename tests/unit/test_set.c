@@ -3,13 +3,8 @@
  * place, what two policies differ in, and random policies there and back.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "policy/alarm.h"
@@ -102,9 +97,8 @@ static const struct {
 	 "set b\nset c\nrule any src 10.0.0.0/8 deny\nrule any src @b deny\nrule any src @c deny\n"},
 };
 
-static void test_statements(void **state)
+TEST(test_statements)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
 		const char *wanted =
 			statements[i].canonical ? statements[i].canonical : statements[i].text;
@@ -207,14 +201,13 @@ static const struct refusal refusals[] = {
 	{"set bad\nset worse\nset bad", 3, 5, "the set bad is there already", 1},
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-	(void)state;
 	must_fail_each(refusals, ARRAY_SIZE(refusals));
 }
 
 /* Two sets that one line names, each at its word; many lines. */
-static void test_several_unknown(void **state)
+TEST(test_several_unknown)
 {
 	static const char text[] = "rule @a src @b dst @a deny\nset c\nrule @c dst @b deny\n";
 	static const struct {
@@ -223,7 +216,6 @@ static void test_several_unknown(void **state)
 	} wanted[] = {{1, 6, "\"a\""}, {1, 13, "\"b\""}, {1, 20, "\"a\""}, {3, 13, "\"b\""}};
 	struct policy_errors errors;
 
-	(void)state;
 	must_fail(text, &on_xdp, &errors);
 	assert_int_equal(errors.count, ARRAY_SIZE(wanted));
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
@@ -233,13 +225,12 @@ static void test_several_unknown(void **state)
 	}
 }
 
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
 	char text[4096] = "";
 	struct policy_errors errors;
 	struct policy policy;
 
-	(void)state;
 	for (int i = 0; i < RL_SETS_MAX; i++)
 		sprintf(text + strlen(text), "set s%d\n", i);
 	policy = policy_of(text);
@@ -254,7 +245,7 @@ static void test_too_many(void **state)
 }
 
 /* Single rules, and files of rules for a policy in force. */
-static void test_rules_alone(void **state)
+TEST(test_rules_alone)
 {
 	struct policy live = policy_of("set bad\nrule @bad deny\n"), out = {0};
 	struct policy_context ctx = on_xdp;
@@ -263,7 +254,6 @@ static void test_rules_alone(void **state)
 	struct rule rule;
 	bool found;
 
-	(void)state;
 	ctx.known = &live;
 	assert_int_equal(statement_parse("rule @bad udp deny", &ctx, &rule, &found, &err), 0);
 	assert_string_equal(rule.set, "bad");
@@ -306,7 +296,7 @@ static void diff_append(const struct policy_set *from, const struct policy_set *
 	}
 }
 
-static void test_diff(void **state)
+TEST(test_diff)
 {
 	static const struct {
 		const char *from, *to, *said;
@@ -327,7 +317,6 @@ static void test_diff(void **state)
 		{"set a # x\n", "set a # y\n", "-a # x;+a # y;", 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy from = policy_of(rows[i].from), to = policy_of(rows[i].to);
 		char said[1024] = "";
@@ -340,12 +329,11 @@ static void test_diff(void **state)
 }
 
 /* Any number of sets, in any order, stays sorted and can be found; copies replace. */
-static void test_put(void **state)
+TEST(test_put)
 {
 	struct policy policy = {0}, copy = {0};
 	struct policy_set set = {.max = 5};
 
-	(void)state;
 	for (int i = 0; i < 64; i++) {
 		snprintf(set.name, sizeof(set.name), "s%02d", i * 37 % 64);
 		assert_int_equal(policy_set_put(&policy, &set), 0);
@@ -384,14 +372,13 @@ static void random_set(char *text, const char *name)
 					    " max 65536 # \xc3\xa4"};
 
 	sprintf(text + strlen(text), "set %s%s%s\n", name, sources[random_below(5)],
-		rests[random_below(sizeof(rests) / sizeof(rests[0]))]);
+		rests[random_below(ARRAY_SIZE(rests))]);
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
 	size_t named = 0;
 
-	(void)state;
 	random_start(77);
 	for (int i = 0; i < ROUNDS; i++) {
 		char text[32 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX], *first, *second;
@@ -420,20 +407,4 @@ static void test_random(void **state)
 		policy_clear(&again);
 	}
 	assert_true(named > ROUNDS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_statements),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_several_unknown),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_rules_alone),
-		cmocka_unit_test(test_diff),
-		cmocka_unit_test(test_put),
-		cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,11 @@
  * the arithmetic against an exact one, and short floods from end to end. tests/bench/share.c has
  * the long ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "random.h"
 #include "share_sim.h"
 #include "turns.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const uint8_t weights[] = {60, 30, 10};
 static struct sim sim;
@@ -74,11 +68,10 @@ static const struct {
 	{"400 Gbit/s", 50e9, 1514},
 };
 
-static void steps_test(void **state)
+TEST(steps_test)
 {
 	uint64_t random = 7;
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(limits); k++) {
 		__u64 arrived[RL_SHARE_COUNTS] = {0}, admitted[RL_SHARE_COUNTS] = {0};
 		uint64_t now = 1790000000123456789ull;
@@ -111,11 +104,10 @@ static void steps_test(void **state)
 
 /* ---- senders, counted */
 
-static void senders_test(void **state)
+TEST(senders_test)
 {
 	static const uint32_t counts[] = {1, 2, 16, 100, 1000, 4000, 10000, 20000};
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(counts); k++) {
 		double seen;
 
@@ -143,11 +135,10 @@ static void known_send(uint32_t senders, double rate, uint64_t from_ns, uint64_t
 }
 
 /* After one sender and silence, many that send a half more than the limit are held at once. */
-static void silence_test(void **state)
+TEST(silence_test)
 {
 	const struct rl_share_part *part = &sim.s.part[RL_SHARE_KNOWN];
 
-	(void)state;
 	start(20000, 1, 1);
 	known_send(1, 50000, NS_PER_SECOND, 2 * NS_PER_SECOND);
 	known_send(100, 30000, 5 * NS_PER_SECOND, 5 * NS_PER_SECOND + 100 * NS_PER_MS);
@@ -158,11 +149,10 @@ static void silence_test(void **state)
 /* ---- bins */
 
 /* A bin whose packets come no faster than the pace refuses none, whatever the luck. */
-static void bin_slow_test(void **state)
+TEST(bin_slow_test)
 {
 	uint64_t random = 3;
 
-	(void)state;
 	start(20000, 1, 1);
 	sim.s.part[RL_SHARE_STRANGER].pace = 21 * SHARE_ONE / 10;
 	sim.s.step = 65500; /* its 16 bits wrap */
@@ -176,12 +166,11 @@ static void bin_slow_test(void **state)
 }
 
 /* One that is faster admits 1.05 of the pace at most, and its burst. */
-static void bin_cap_test(void **state)
+TEST(bin_cap_test)
 {
 	struct rl_share_part *part = &sim.s.part[RL_SHARE_STRANGER];
 	uint64_t random = 5, passed = 0, steps = TURNS(2000);
 
-	(void)state;
 	start(20000, 1, 1);
 	part->pace = 5 * SHARE_ONE;
 	for (uint64_t step = 0; step < steps; step++) {
@@ -198,12 +187,11 @@ static void bin_cap_test(void **state)
 }
 
 /* The rows refuse what is refused uncounted, which writes nothing. */
-static void bin_uncounted_test(void **state)
+TEST(bin_uncounted_test)
 {
 	struct rl_share_part *part = &sim.s.part[RL_SHARE_STRANGER];
 	uint64_t random = 11, refused = 0, turns = TURNS(100000);
 
-	(void)state;
 	start(20000, 1, 1);
 	for (uint64_t i = 0; i < turns; i++) {
 		struct rl_bin *const rows[] = {&sim.bins[0], &sim.bins[1], &sim.bins[2]};
@@ -232,11 +220,10 @@ static void bin_uncounted_test(void **state)
 
 /* ---- what decays */
 
-static void decay_test(void **state)
+TEST(decay_test)
 {
 	struct rl_bin bin = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < 100000; i++) /* within a step nothing does */
 		bin_count(&bin, 7, 1 << 30, 1, 0);
 	assert_int_equal(bin_recent(&bin, 7), 100000 * SHARE_ONE);
@@ -251,14 +238,13 @@ static void decay_test(void **state)
 }
 
 /* The less is left of a room, the emptier a bucket must be: at every rate and size of packets. */
-static void room_test(void **state)
+TEST(room_test)
 {
 	static const struct {
 		double rate;
 		uint32_t packet;
 	} kinds[] = {{1000, 1}, {20000, 1}, {12.5e6, 1514}, {1.25e9, 65535}, {50e9, 65535}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct rl_share_part *part = &sim.s.part[RL_SHARE_KNOWN];
 		uint64_t full, room;
@@ -279,9 +265,8 @@ static void room_test(void **state)
 }
 
 /* A CPU whose tick is behind does not end a step that has just begun. */
-static void tick_test(void **state)
+TEST(tick_test)
 {
-	(void)state;
 	start(20000, 1, 1);
 	sim.s.began_ns = 8 * NS_PER_MS;
 	assert_false(share_step_ends(&sim.s, &sim.n, 4 * NS_PER_MS));
@@ -312,9 +297,8 @@ static const struct flood floods[] = {
 	{"1000 known in pulses", 20000, 1, 1000, RL_SHARE_KNOWN, 0.99, 0.45, true},
 };
 
-static void flood_test(void **state)
+ROWS(flood_test, floods, f)
 {
-	const struct flood *f = *state;
 	uint32_t size = f->packet, sent = 0, got = 0;
 	double rate = f->rate / size; /* packets */
 	uint64_t end = (rate < 2000 ? 8000 : TURNS(8000)) * NS_PER_MS + 2 * NS_PER_SECOND;
@@ -340,23 +324,4 @@ static void flood_test(void **state)
 	if ((double)sim.passed < f->fill * f->rate * (double)end / 1e9)
 		fail_msg("the limit is filled to %.2f",
 			 (double)sim.passed / f->rate / (double)end * 1e9);
-}
-
-/* ---- */
-
-int main(void)
-{
-	struct CMUnitTest tests[17] = {
-		cmocka_unit_test(steps_test),         cmocka_unit_test(senders_test),
-		cmocka_unit_test(bin_slow_test),      cmocka_unit_test(bin_cap_test),
-		cmocka_unit_test(decay_test),         cmocka_unit_test(silence_test),
-		cmocka_unit_test(room_test),          cmocka_unit_test(tick_test),
-		cmocka_unit_test(bin_uncounted_test),
-	};
-	size_t count = 9;
-
-	for (size_t i = 0; i < ARRAY_SIZE(floods); i++)
-		tests[count++] = (struct CMUnitTest){floods[i].name, flood_test, NULL, NULL,
-						     (void *)&floods[i]};
-	return _cmocka_run_group_tests("share", tests, count, NULL, NULL);
 }

@@ -89,9 +89,9 @@ static const char *const rates[] = {
 	"sliding-log 1024/ms",    "sliding-log 1024/10240ns", "sliding-log 1000/1000d",
 };
 
-static void walk_test(void **state)
+ROWS(walk_test, rates, row)
 {
-	struct rl_limit limit = limit_of(*state);
+	struct rl_limit limit = limit_of(*row);
 
 	random_start(20240721);
 	for (size_t i = 0; i < CLOCKS; i++)
@@ -99,11 +99,10 @@ static void walk_test(void **state)
 			 TURNS(limit.amount > 100 ? 30000 : 100000));
 }
 
-static void random_test(void **state)
+TEST(random_test)
 {
 	char line[RATE_TEXT_MAX];
 
-	(void)state;
 	random_start(20240722);
 	for (int i = 0; i < TURNS(2000); i++) {
 		struct rl_limit limit;
@@ -115,13 +114,12 @@ static void random_test(void **state)
 }
 
 /* Every N, filled at once and one by one, at each N free again exactly P later. */
-static void every_amount_test(void **state)
+TEST(every_amount_test)
 {
 	struct rl_limit limit = limit_of("sliding-log 1024/ms");
 	static struct log_pair p;
 	__u64 taken;
 
-	(void)state;
 	for (limit.amount = 1; limit.amount <= RL_SLIDING_LOG_MAX;
 	     limit.amount += 1 + limit.amount / 9)
 		for (unsigned int more = 0; more < 2; more++) {
@@ -140,7 +138,7 @@ static void every_amount_test(void **state)
 
 /* ---- another N or P on an old state, which it acts on at once */
 
-static void change_test(void **state)
+TEST(change_test)
 {
 	static const char *const sequence[] = {
 		"sliding-log 10/s",    "sliding-log 3/s",      "sliding-log 256/s",
@@ -151,7 +149,6 @@ static void change_test(void **state)
 	static struct log_pair p;
 	__u64 taken;
 
-	(void)state;
 	random_start(20240723);
 	t.rush_most = 300;
 	log_start(&p, &limit, 256);
@@ -206,9 +203,8 @@ static void refund_offer(struct log_pair *p, uint64_t now_ns)
 		sliding_log_refund(&p->window, &p->state, p->depth, taken);
 }
 
-static void refund_test(void **state)
+ROWS(refund_test, refunds, row)
 {
-	const struct refund_row *row = *state;
 	struct rl_limit limit = limit_of(row->rate);
 	struct trace t = trace_start(&limit, NS_PER_DAY);
 	static struct log_pair p;
@@ -226,13 +222,12 @@ static void refund_test(void **state)
 }
 
 /* A packet that is given back costs no other one its place: alone, it never was. */
-static void refund_alone_test(void **state)
+TEST(refund_alone_test)
 {
 	static const uint32_t depths[] = {1, 2, 8};
 	static struct log_pair p;
 	__u64 taken = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
 		struct rl_limit limit = limit_of("sliding-log 1/s");
 
@@ -249,25 +244,4 @@ static void refund_alone_test(void **state)
 				sliding_log_consume(&p.window, &p.state, now_ns, p.depth, &taken));
 		}
 	}
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(random_test),
-	cmocka_unit_test(every_amount_test),
-	cmocka_unit_test(change_test),
-	cmocka_unit_test(refund_alone_test),
-};
-
-static struct CMUnitTest tests[ARRAY_SIZE(rates) + ARRAY_SIZE(singles) + ARRAY_SIZE(refunds)];
-
-int main(void)
-{
-	size_t count = tests_of(tests, rates, ARRAY_SIZE(rates), walk_test);
-
-	memcpy(tests + count, singles, sizeof(singles));
-	count += ARRAY_SIZE(singles);
-	for (size_t i = 0; i < ARRAY_SIZE(refunds); i++)
-		tests[count++] = (struct CMUnitTest){refunds[i].name, refund_test, NULL, NULL,
-						     (void *)&refunds[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

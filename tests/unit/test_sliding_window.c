@@ -101,20 +101,19 @@ static const char *const rates[] = {
 	"sliding-window 4503599627370495byte/2d slots 16",
 };
 
-static void walk_test(void **state)
+ROWS(walk_test, rates, row)
 {
-	struct rl_limit limit = limit_of(*state);
+	struct rl_limit limit = limit_of(*row);
 
 	random_start(20240711);
 	for (size_t i = 0; i < CLOCKS; i++)
 		slots_walk(&limit, clocks[i], TURNS(100000));
 }
 
-static void random_test(void **state)
+TEST(random_test)
 {
 	char line[RATE_TEXT_MAX], text[RATE_TEXT_MAX + 16];
 
-	(void)state;
 	random_start(20240712);
 	for (int i = 0; i < TURNS(3000); i++) {
 		struct rl_limit limit;
@@ -128,9 +127,8 @@ static void random_test(void **state)
 }
 
 /* Slots are aligned to the clock; a burst is forgotten by exactly its slot's end and P. */
-static void edge_test(void **state)
+TEST(edge_test)
 {
-	(void)state;
 	for (uint32_t slots = 2; slots <= RL_SLOTS_MAX; slots++) {
 		struct rl_limit limit = limit_of("sliding-window 5/997us");
 		struct slots_pair p;
@@ -164,11 +162,9 @@ static const struct {
 	{"bytes raised, more bits", "sliding-window 10mbit", "sliding-window 10gbit"},
 };
 
-static void change_test(void **state)
+ROWS(change_test, changes, row)
 {
-	size_t row = (size_t)*state;
-	struct rl_limit before = limit_of(changes[row].before),
-			after = limit_of(changes[row].after);
+	struct rl_limit before = limit_of(row->before), after = limit_of(row->after);
 	struct slots_pair p;
 	__u64 taken;
 
@@ -184,7 +180,7 @@ static void change_test(void **state)
 
 /* Other slots or another period: the old words are worth nothing. One may look by chance like one
  * of the new slots, rarely; then a packet is refused, never admitted. */
-static void reslot_test(void **state)
+TEST(reslot_test)
 {
 	static const char *const sequence[] = {
 		"sliding-window 10/s slots 2",       "sliding-window 10/s slots 16",
@@ -195,7 +191,6 @@ static void reslot_test(void **state)
 	struct rl_slots slots = {0};
 	uint64_t now_ns = clocks[3];
 
-	(void)state;
 	random_start(20240713);
 	for (unsigned int i = 0; i < 20000; i++) {
 		struct rl_limit limit = limit_of(sequence[random_below(ARRAY_SIZE(sequence))]);
@@ -215,7 +210,7 @@ static void reslot_test(void **state)
 
 /* The limit holds for every rate that the parser accepts; the parser refuses rates for which it
  * could not. */
-static void range_test(void **state)
+TEST(range_test)
 {
 	static const char *const held[] = {
 		"sliding-window 4503599627370495byte/2d slots 16",
@@ -233,7 +228,6 @@ static void range_test(void **state)
 		"sliding-window 30000/25000d slots 10",
 	};
 
-	(void)state;
 	random_start(20240714);
 	must_refuse(refused, ARRAY_SIZE(refused));
 	for (size_t i = 0; i < ARRAY_SIZE(held); i++) {
@@ -250,36 +244,15 @@ static void range_test(void **state)
 }
 
 /* A refund that comes when the slot's word is another's is not given to it. */
-static void late_refund_test(void **state)
+TEST(late_refund_test)
 {
 	struct rl_limit limit = limit_of("sliding-window 10/s slots 10");
 	struct slots_pair p;
 	__u64 old = 0, taken = 0;
 
-	(void)state;
 	slots_start(&p, &limit);
 	assert_true(slots_offer(&p, 0, 3, &old));
 	assert_true(slots_offer(&p, 16 * NS_PER_SECOND / 10, 4, &taken)); /* the same word */
 	sliding_window_refund(&p.window, &p.state, old, 3);
 	assert_int_equal(slots_sum(&p, 16 * NS_PER_SECOND / 10), 4);
-}
-
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(random_test),      cmocka_unit_test(edge_test),
-	cmocka_unit_test(reslot_test),      cmocka_unit_test(range_test),
-	cmocka_unit_test(late_refund_test),
-};
-
-static struct CMUnitTest tests[ARRAY_SIZE(rates) + ARRAY_SIZE(singles) + ARRAY_SIZE(changes)];
-
-int main(void)
-{
-	size_t count = tests_of(tests, rates, ARRAY_SIZE(rates), walk_test);
-
-	memcpy(tests + count, singles, sizeof(singles));
-	count += ARRAY_SIZE(singles);
-	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
-		tests[count++] =
-			(struct CMUnitTest){changes[i].name, change_test, NULL, NULL, (void *)i};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

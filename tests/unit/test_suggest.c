@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Limits from what was seen: the statistics, their breakdown points, memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../random.h"
 #include "base/units.h"
+#include "cases.h"
 #include "watch/suggest/suggest.h"
 #include "watch/suggest/seen.h"
 
@@ -37,7 +33,7 @@ static int end(void **state)
 
 /* ---- order statistics */
 
-static void quantiles(void **state)
+TEST(quantiles)
 {
 	static const struct {
 		size_t count;
@@ -51,8 +47,7 @@ static void quantiles(void **state)
 	};
 	static const uint64_t values[] = {10, 20, 30, 40};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(
 			values_quantile(values, rows[i].count, rows[i].low, rows[i].permille),
 			rows[i].wanted);
@@ -60,11 +55,10 @@ static void quantiles(void **state)
 
 /* Less than half of the values, however large, leave the border where the others have it, within
  * its bounds; half of them do not. */
-static void border_breaks_down_at_half(void **state)
+TEST(border_breaks_down_at_half)
 {
 	uint64_t values[200], random = 5;
 
-	(void)state;
 	for (size_t wild = 0; wild < 100; wild++) {
 		for (size_t i = 0; i < 200; i++)
 			values[i] = i < wild ? 1000000000 + i : 50 + random_under(&random, 50);
@@ -77,31 +71,28 @@ static void border_breaks_down_at_half(void **state)
 	assert_true(values_border(values, 200, 32) > 1000000000);
 }
 
-static void border_needs_values(void **state)
+TEST(border_needs_values)
 {
 	const uint64_t values[] = {1, 1, 1, 1, 1, 1, 1, 1};
 
-	(void)state;
 	assert_true(values_border(values, 7, 32) == UINT64_MAX);
 	assert_int_equal(values_border(values, 8, 32), 32);
 	assert_int_equal(values_border(values, 8, 8), 8);
 }
 
-static void border_follows_the_spread(void **state)
+TEST(border_follows_the_spread)
 {
 	const uint64_t wide[] = {1, 2, 5, 10, 50, 100, 200, 500, 1000, 2000};
 	uint64_t border = values_border(wide, 10, 32);
 
-	(void)state;
 	assert_true(border > 32 * 50);
 	assert_true(border <= (uint64_t)ROBUST_FACTOR_MAX * 50);
 }
 
-static void depths(void **state)
+TEST(depths)
 {
 	struct depth depth = {0};
 
-	(void)state;
 	depth_add(&depth, 0, 10, 4);
 	depth_add(&depth, 1, 10, 4); /* 6 + 10 */
 	depth_add(&depth, 9, 3, 4);  /* empty before */
@@ -222,11 +213,10 @@ static void assert_all_same(const struct suggest_class *as)
 
 /* ---- floods in what is learnt from */
 
-static void one_source_floods(void **state)
+TEST(one_source_floods, begin, end)
 {
 	struct suggest_class wanted = clean();
 
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 100; second < 120; second++)
 		send(99, 1, second, 3000);
@@ -235,12 +225,11 @@ static void one_source_floods(void **state)
 	assert_all_same(&wanted);
 }
 
-static void forged_sources_flood(void **state)
+TEST(forged_sources_flood, begin, end)
 {
 	struct suggest_class wanted = clean();
 	uint64_t random = 3;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 40; second < 90; second++)
 		for (int i = 0; i < 2000; i++)
@@ -251,7 +240,7 @@ static void forged_sources_flood(void **state)
 
 /* A flood that is there for too long to be left out is said. The first and last seconds are parts,
  * what grows by the hour is no jump, and little harms nobody. */
-static void a_long_flood_is_said(void **state)
+TEST(a_long_flood_is_said, begin, end)
 {
 	static const struct {
 		const char *name;
@@ -269,8 +258,7 @@ static void a_long_flood_is_said(void **state)
 		{"all of the time", 0, SECONDS, 1, 5000, 0, 0, 0},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		print_message("%s\n", rows[i].name);
 		clients_send(0, SECONDS);
 		for (uint32_t second = rows[i].begin; second < rows[i].end; second += rows[i].every)
@@ -287,12 +275,11 @@ static void a_long_flood_is_said(void **state)
 }
 
 /* Less than eight times all together, more than 32 times a client. */
-static void a_loud_source_is_left_out(void **state)
+TEST(a_loud_source_is_left_out, begin, end)
 {
 	struct suggest_class wanted = clean();
 	const struct suggest_class *class;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 100; second < 110; second++)
 		send(99, 7, second, 420);
@@ -305,12 +292,11 @@ static void a_loud_source_is_left_out(void **state)
 }
 
 /* 20 times the median client, once. */
-static void nat_is_honest(void **state)
+TEST(nat_is_honest, begin, end)
 {
 	const struct suggest_class *class;
 	uint64_t median;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	median = https()->source[SUGGEST_1S].median;
 	send(20, 1, 50, 20 * median);
@@ -321,9 +307,8 @@ static void nat_is_honest(void **state)
 }
 
 /* Unlike the rest, but most of the time: so it is. */
-static void a_steady_source_is_honest(void **state)
+TEST(a_steady_source_is_honest, begin, end)
 {
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 0; second < SECONDS; second++)
 		send(20, 1, second, 420);
@@ -331,12 +316,11 @@ static void a_steady_source_is_honest(void **state)
 	assert_true(https()->source_limit.amount >= 2 * 420);
 }
 
-static void pulses_are_left_out(void **state)
+TEST(pulses_are_left_out, begin, end)
 {
 	struct suggest_class wanted = clean();
 	const struct suggest_class *class;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t i = 0; i < 5; i++)
 		send(99, 1, 20 + i * 55, 3000);
@@ -349,11 +333,10 @@ static void pulses_are_left_out(void **state)
 }
 
 /* The seconds in which it begins and ends are under every border. */
-static void parts_of_a_flood_are_left_out(void **state)
+TEST(parts_of_a_flood_are_left_out, begin, end)
 {
 	struct suggest_class wanted = clean();
 
-	(void)state;
 	clients_send(0, SECONDS);
 	send(99, 1, 99, 200);
 	for (uint32_t second = 100; second < 110; second++)
@@ -365,12 +348,11 @@ static void parts_of_a_flood_are_left_out(void **state)
 
 /* A port that only the flood sends to, for less than half of the time, has no other traffic to tell
  * it from. */
-static void an_unused_port_is_flooded(void **state)
+TEST(an_unused_port_is_flooded, begin, end)
 {
 	struct suggest_class wanted = clean();
 	const struct suggest_class *class;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 100; second < 180; second++)
 		send_port(99, second % 20, second, 3000, 8443);
@@ -394,13 +376,12 @@ static void assert_same_limit(const struct suggest_limit *a, const struct sugges
 	assert_int_equal(a->depth, b->depth);
 }
 
-static void order_within_a_time(void **state)
+TEST(order_within_a_time, begin, end)
 {
 	uint64_t random = 77;
 	struct suggest_class first;
 	const struct suggest_class *again;
 
-	(void)state;
 	clients_send(0, 60);
 	first = *judged(200, SUGGEST_TCP, HTTPS);
 	seen_clear(&seen);
@@ -422,11 +403,10 @@ static void order_within_a_time(void **state)
 	assert_int_equal(again->left_out.packets, first.left_out.packets);
 }
 
-static void headroom_scales(void **state)
+TEST(headroom_scales, begin, end)
 {
 	uint64_t rate, burst;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	rate = judged(100, SUGGEST_TCP, HTTPS)->sum_limit.amount;
 	burst = suggestion.classes[0].sum_limit.burst;
@@ -440,13 +420,12 @@ static void headroom_scales(void **state)
 }
 
 /* With headroom 2, what was learnt from is not refused: a bucket of the limit, second by second. */
-static void learnt_is_within(void **state)
+TEST(learnt_is_within, begin, end)
 {
 	const struct suggest_class *class;
 	struct depth depth = {0};
 	uint64_t random = 9;
 
-	(void)state;
 	clients_send(0, SECONDS);
 	class = https();
 	for (uint32_t second = 0; second < SECONDS; second++) {
@@ -461,9 +440,8 @@ static void learnt_is_within(void **state)
 
 /* ---- services */
 
-static void few_packets_are_said(void **state)
+TEST(few_packets_are_said, begin, end)
 {
-	(void)state;
 	clients_send(0, SECONDS);
 	send_port(10, 1, 50, 99, 22);
 	assert_null(judged(200, SUGGEST_TCP, 22));
@@ -474,18 +452,16 @@ static void few_packets_are_said(void **state)
 }
 
 /* A burst at a port that is not used otherwise makes no service of it. */
-static void once_is_no_service(void **state)
+TEST(once_is_no_service, begin, end)
 {
-	(void)state;
 	clients_send(0, SECONDS);
 	send_port(99, 1, 50, 5000, 80);
 	assert_null(judged(200, SUGGEST_TCP, 80));
 	assert_int_equal(suggestion.few[0].number, 80);
 }
 
-static void answers_are_the_rest(void **state)
+TEST(answers_are_the_rest, begin, end)
 {
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 0; second < SECONDS; second++)
 		send_port(30, 1, second, 5, 40000);
@@ -494,9 +470,8 @@ static void answers_are_the_rest(void **state)
 	assert_int_equal(judged(200, SUGGEST_REST_TCP, 0)->packets, SECONDS * 5);
 }
 
-static void syn_makes_a_service(void **state)
+TEST(syn_makes_a_service, begin, end)
 {
-	(void)state;
 	for (uint32_t second = 0; second < SECONDS; second++) {
 		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
 
@@ -518,9 +493,8 @@ static void udp_send(uint32_t sources, uint16_t port)
 	}
 }
 
-static void udp_services(void **state)
+TEST(udp_services, begin, end)
 {
-	(void)state;
 	udp_send(1, 50000); /* an answer's port has one source */
 	udp_send(2, 51820);
 	udp_send(1, 53);
@@ -529,11 +503,10 @@ static void udp_services(void **state)
 	assert_non_null(judged(200, SUGGEST_UDP, 53));
 }
 
-static void most_ports_of_a_rule(void **state)
+TEST(most_ports_of_a_rule, begin, end)
 {
 	char line[SUGGEST_RULE_MAX];
 
-	(void)state;
 	for (uint16_t port = 1; port <= 20; port++)
 		for (uint32_t second = 0; second < SECONDS; second++)
 			send_port(1, 1, second, port, port);
@@ -545,9 +518,8 @@ static void most_ports_of_a_rule(void **state)
 	assert_non_null(strstr(line, " over count"));
 }
 
-static void ipv6_counts_by_64(void **state)
+TEST(ipv6_counts_by_64, begin, end)
 {
-	(void)state;
 	for (uint32_t second = 0; second < SECONDS; second++) {
 		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
 
@@ -562,9 +534,8 @@ static void ipv6_counts_by_64(void **state)
 	assert_int_equal(https()->bytes, SECONDS * 100);
 }
 
-static void fragments(void **state)
+TEST(fragments, begin, end)
 {
-	(void)state;
 	for (uint32_t second = 0; second < SECONDS; second++) {
 		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
 
@@ -581,9 +552,8 @@ static void fragments(void **state)
 
 /* ---- samples, memory */
 
-static void samples_have_errors(void **state)
+TEST(samples_have_errors, begin, end)
 {
-	(void)state;
 	for (uint32_t second = 0; second < SECONDS; second++)
 		for (int i = 0; i < 10; i++) {
 			struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
@@ -597,11 +567,10 @@ static void samples_have_errors(void **state)
 	assert_in_range(https()->source[SUGGEST_1S].error, 75, 90);
 }
 
-static void memory_is_bounded(void **state)
+TEST(memory_is_bounded, begin, end)
 {
 	uint64_t random = 1;
 
-	(void)state;
 	clients_send(0, 50);
 	for (uint32_t i = 0; i < 2 * SEEN_CELLS_MAX; i++)
 		send(100 + (uint32_t)random_under(&random, 100),
@@ -615,9 +584,8 @@ static void memory_is_bounded(void **state)
 }
 
 /* Sources that all send much: every second one is kept, and the sums stay whole. */
-static void halved(void **state)
+TEST(halved, begin, end)
 {
-	(void)state;
 	for (uint32_t second = 0; second < 5; second++)
 		for (uint32_t i = 0; i < SEEN_CELLS_MAX / 4; i++)
 			send(1, i, second, 1);
@@ -626,9 +594,8 @@ static void halved(void **state)
 	assert_int_equal(judged(200, SUGGEST_ALL, 0)->packets, 5 * (SEEN_CELLS_MAX / 4));
 }
 
-static void nothing(void **state)
+TEST(nothing, begin, end)
 {
-	(void)state;
 	assert_non_null(judged(200, SUGGEST_ALL, 0));
 	assert_int_equal(suggestion.classes[0].kind, SUGGEST_REST_TCP);
 	assert_true(suggestion.classes[0].source_limit.least);
@@ -638,53 +605,12 @@ static void nothing(void **state)
 }
 
 /* A service that got a flood alone has a limit all the same. */
-static void only_a_flood(void **state)
+TEST(only_a_flood, begin, end)
 {
-	(void)state;
 	clients_send(0, SECONDS);
 	for (uint32_t second = 100; second < 105; second++)
 		send_port(99, 1, second, 50000, 40000);
 	assert_int_equal(judged(200, SUGGEST_REST_TCP, 0)->packets, 0);
 	assert_true(suggest_has_rule(judged(200, SUGGEST_REST_TCP, 0), true));
 	assert_false(suggest_has_rule(judged(200, SUGGEST_REST_UDP, 0), true));
-}
-
-#define SEEN_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles),
-		cmocka_unit_test(border_breaks_down_at_half),
-		cmocka_unit_test(border_needs_values),
-		cmocka_unit_test(border_follows_the_spread),
-		cmocka_unit_test(depths),
-		SEEN_TEST(one_source_floods),
-		SEEN_TEST(forged_sources_flood),
-		SEEN_TEST(a_long_flood_is_said),
-		SEEN_TEST(a_loud_source_is_left_out),
-		SEEN_TEST(nat_is_honest),
-		SEEN_TEST(a_steady_source_is_honest),
-		SEEN_TEST(pulses_are_left_out),
-		SEEN_TEST(parts_of_a_flood_are_left_out),
-		SEEN_TEST(an_unused_port_is_flooded),
-		SEEN_TEST(order_within_a_time),
-		SEEN_TEST(headroom_scales),
-		SEEN_TEST(learnt_is_within),
-		SEEN_TEST(few_packets_are_said),
-		SEEN_TEST(once_is_no_service),
-		SEEN_TEST(answers_are_the_rest),
-		SEEN_TEST(syn_makes_a_service),
-		SEEN_TEST(udp_services),
-		SEEN_TEST(most_ports_of_a_rule),
-		SEEN_TEST(ipv6_counts_by_64),
-		SEEN_TEST(fragments),
-		SEEN_TEST(samples_have_errors),
-		SEEN_TEST(memory_is_bounded),
-		SEEN_TEST(halved),
-		SEEN_TEST(nothing),
-		SEEN_TEST(only_a_flood),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

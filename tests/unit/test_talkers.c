@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The traffic of each sender, or to each destination, estimated from samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "cases.h"
 #include "watch/traffic/talkers.h"
 
 static struct talkers talkers;
@@ -47,9 +43,8 @@ static const struct talker *find(const char *source)
 	return NULL;
 }
 
-static void weights_are_summed(void **state)
+TEST(weights_are_summed, fresh)
 {
-	(void)state;
 	add("10.0.0.1", 7, false);
 	add("10.0.0.1", 5, false);
 	add("10.0.0.1", 3, true);
@@ -62,11 +57,10 @@ static void weights_are_summed(void **state)
 }
 
 /* At tc one sample may be several packets. */
-static void segments_are_packets(void **state)
+TEST(segments_are_packets, fresh)
 {
 	struct sampled sample = sample_of("10.0.0.1", 3, 4000);
 
-	(void)state;
 	sample.packet.packets = 4;
 	talkers_add(&talkers, &sample, true, false);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets.sum, 12);
@@ -85,12 +79,11 @@ static void add_port(uint16_t port, uint32_t times)
 }
 
 /* The port of more than a fifth of the samples is found, among however many others. */
-static void ports_are_found(void **state)
+TEST(ports_are_found, fresh)
 {
 	unsigned int share;
 	uint32_t port = 0;
 
-	(void)state;
 	add("10.0.0.1", 1, false);
 	assert_false(talker_value(talkers.list, &port, &share));
 	for (uint16_t i = 1; i <= 600; i++)
@@ -109,9 +102,8 @@ static void ports_are_found(void **state)
 	assert_in_range(share, 75, 100);
 }
 
-static void a_64_is_one_source(void **state)
+TEST(a_64_is_one_source, fresh)
 {
-	(void)state;
 	add("2001:db8::1", 1, false);
 	add("2001:db8::ffff:1", 1, false);
 	add("2001:db8:0:1::1", 1, false);
@@ -120,13 +112,12 @@ static void a_64_is_one_source(void **state)
 }
 
 /* Each address by itself, also of IPv6. */
-static void destinations_are_addresses(void **state)
+TEST(destinations_are_addresses, fresh)
 {
 	static const char *const dests[] = {"10.0.0.9", "2001:db8::1", "2001:db8::2", "10.0.0.9"};
 	struct talkers by_dest = {.by_dest = true};
 	uint8_t len;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct sampled sample = sample_of("10.0.0.1", 5, 100);
 
@@ -142,12 +133,11 @@ static void destinations_are_addresses(void **state)
 }
 
 /* A sample made of what is kept has all that a key is made of. */
-static void what_is_kept_is_a_sample(void **state)
+TEST(what_is_kept_is_a_sample, fresh)
 {
 	struct sampled sample = sample_of("10.0.0.1", 1, 100);
 	struct rl_sample kept;
 
-	(void)state;
 	sample.packet.sport = 4242;
 	sample.packet.dport = 53;
 	sample.packet.proto = 17;
@@ -164,23 +154,21 @@ static void what_is_kept_is_a_sample(void **state)
 }
 
 /* Non-IP frames are part of all, and of no source. */
-static void without_address(void **state)
+TEST(without_address, fresh)
 {
 	struct sampled sample = sample_of("10.0.0.1", 9, 60);
 
-	(void)state;
 	talkers_add(&talkers, &sample, false, true);
 	assert_int_equal(talkers_count(&talkers), 0);
 	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets.sum, 9);
 }
 
 /* A packet that was dropped says more of a source than one that passed. */
-static void the_last_dropped_is_kept(void **state)
+TEST(the_last_dropped_is_kept, fresh)
 {
 	struct sampled passed = sample_of("10.0.0.1", 1, 100);
 	struct sampled dropped = sample_of("10.0.0.1", 1, 100);
 
-	(void)state;
 	passed.packet.counter_id = 1;
 	dropped.packet.counter_id = 2;
 	talkers_add(&talkers, &passed, true, true);
@@ -190,9 +178,8 @@ static void the_last_dropped_is_kept(void **state)
 	assert_int_equal(talkers.list->last.counter_id, 2);
 }
 
-static void the_silent_are_forgotten(void **state)
+TEST(the_silent_are_forgotten, fresh)
 {
-	(void)state;
 	add("10.0.0.1", 1, false);
 	for (int i = 1; i < TALKER_SLICES; i++) {
 		talkers_next_slice(&talkers);
@@ -207,12 +194,11 @@ static void the_silent_are_forgotten(void **state)
 	assert_int_equal(talkers_sum(&talkers, TALKER_DROPPED).packets.sum, TALKER_SLICES - 1);
 }
 
-static void many_sources(void **state)
+TEST(many_sources, fresh)
 {
 	char source[32];
 	int seen = 0;
 
-	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (int i = 0; i < 20000; i++) {
 			snprintf(source, sizeof(source), "10.%d.%d.1", i / 200, i % 200);
@@ -224,22 +210,4 @@ static void many_sources(void **state)
 	assert_int_equal(seen, 20000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(weights_are_summed, fresh),
-		cmocka_unit_test_setup(segments_are_packets, fresh),
-		cmocka_unit_test_setup(ports_are_found, fresh),
-		cmocka_unit_test_setup(a_64_is_one_source, fresh),
-		cmocka_unit_test_setup(destinations_are_addresses, fresh),
-		cmocka_unit_test_setup(what_is_kept_is_a_sample, fresh),
-		cmocka_unit_test_setup(without_address, fresh),
-		cmocka_unit_test_setup(the_last_dropped_is_kept, fresh),
-		cmocka_unit_test_setup(the_silent_are_forgotten, fresh),
-		cmocka_unit_test_setup(many_sources, fresh),
-	};
-	int failed = cmocka_run_group_tests_name("talkers", tests, NULL, NULL);
-
-	talkers_clear(&talkers);
-	return failed;
-}
+FIXTURE(NULL, fresh)

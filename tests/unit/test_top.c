@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The columns and lines of top where there is little room, its views, and what
  * rules counted between two moments. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "cli/top/top.h"
-#include "rows.h"
 #include "watch/traffic/pattern.h"
 
 static const struct shortened {
@@ -26,9 +21,8 @@ static const struct shortened {
 	{"none", "any deny", 0, ""},
 };
 
-static void is_shortened(void **state)
+ROWS(is_shortened, texts, row)
 {
-	const struct shortened *row = *state;
 	char text[TOP_TEXT_MAX];
 
 	snprintf(text, sizeof(text), "%s", row->text);
@@ -38,11 +32,10 @@ static void is_shortened(void **state)
 }
 
 /* Three bytes in one column. */
-static void columns_are_not_bytes(void **state)
+TEST(columns_are_not_bytes)
 {
 	char text[TOP_TEXT_MAX] = "any udp dport 53 limit 1000/second burst 2000";
 
-	(void)state;
 	text_shorten(text, 30, "\u2026");
 	assert_string_equal(text, "any udp dport 53 lim\u2026urst 2000");
 }
@@ -71,9 +64,8 @@ static const struct fit {
 	 ALL - BIT(NAME) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
 };
 
-static void has_room(void **state)
+ROWS(has_room, fits, row)
 {
-	const struct fit *row = *state;
 	const struct top_widths widths = {.of = {0, row->source, 0, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
 					  .filled = ALL & ~row->empty};
 
@@ -82,7 +74,7 @@ static void has_room(void **state)
 
 /* The columns of a snapshot without them stay as the long source and the ban
  * made them. */
-static void columns_keep_their_places(void **state)
+TEST(columns_keep_their_places)
 {
 	struct top_row rows[] = {
 		{.addr = {0x2a, 0x02, 0x80, 0x71, 0x12, 0x34, 0x56, 0x78}, .state.ban_ns = 1},
@@ -91,7 +83,6 @@ static void columns_keep_their_places(void **state)
 	struct top top = {.rows = rows, .count = 2};
 	struct top_widths widths = {0}, before;
 
-	(void)state;
 	top_widths_grow(&top, 0, 2, &widths);
 	assert_int_equal(widths.of[COLUMN_NAME], LONG);
 	assert_int_equal(widths.of[COLUMN_DROPPED], strlen("dropped/s"));
@@ -109,12 +100,11 @@ static void columns_keep_their_places(void **state)
 
 /* A ban's column has no value where there are no rows, and goes before what has
  * one at last. */
-static void no_rows_fit(void **state)
+TEST(no_rows_fit)
 {
 	struct top top = {0};
 	struct top_widths widths = {0};
 
-	(void)state;
 	top_widths_grow(&top, 0, 0, &widths);
 	assert_int_equal(ALL & ~top_columns_fit(&widths, ALL, 60),
 			 BIT(REMAINING) | BIT(BANNED) | BIT(PASSED_BITS));
@@ -195,9 +185,8 @@ static const struct group_line {
 	 "100.64.0.0/22: about 1,100 sources (950-1.3k), 57.9k dropped/s"},
 };
 
-static void a_group_has_a_line(void **state)
+ROWS(a_group_has_a_line, group_lines, row)
 {
-	const struct group_line *row = *state;
 	const struct rare_sources *s = &row->sources;
 	struct top_group group = group_of(s->about, s->least, s->most, s->once);
 	enum top_line first = row->prefix ? TOP_LINE_PREFIX : TOP_LINE_RARE;
@@ -213,13 +202,12 @@ static void a_group_has_a_line(void **state)
 	assert_false(top_line_print(&top, first + !row->verdict, &line));
 }
 
-static void the_history_begins_at_the_left(void **state)
+TEST(the_history_begins_at_the_left)
 {
 	static const char *const levels[] = {"0", "1", "2", "3"};
 	struct top top = {.slices = 3};
 	char text[TOP_HISTORY + 1];
 
-	(void)state;
 	top.history[TOP_HISTORY - 3] = 10;
 	top.history[TOP_HISTORY - 1] = 40;
 	assert_int_equal(sparkline_print(&top, 80, levels, 4, text, sizeof(text)), 40);
@@ -245,13 +233,12 @@ static struct top_row dest_row(void)
 }
 
 /* A destination is one address, where a source is a /64, and has no state. */
-static void a_destination_is_one_address(void **state)
+TEST(a_destination_is_one_address)
 {
 	struct top_row row = dest_row();
 	struct top top = {.rows = &row, .count = 1, .by = TOP_BY_DEST};
 	char text[TOP_TEXT_MAX];
 
-	(void)state;
 	top_cell(&top, &row, COLUMN_NAME, text);
 	assert_string_equal(text, "2001:db8::5");
 	assert_string_equal(top_heading(&top, COLUMN_NAME), "destination");
@@ -267,14 +254,13 @@ static void a_destination_is_one_address(void **state)
 }
 
 /* Only the columns of the view take room. */
-static void a_view_has_its_columns(void **state)
+TEST(a_view_has_its_columns)
 {
 	struct top_row row = dest_row();
 	struct top top = {.rows = &row, .count = 1, .by = TOP_BY_RULE};
 	uint32_t columns = top_views[TOP_BY_RULE].columns;
 	struct top_widths widths = {0};
 
-	(void)state;
 	assert_int_equal(columns, BIT(DROPPED) | BIT(DROPPED_BITS) | BIT(PASSED) |
 					  BIT(PASSED_BITS) | BIT(RULE));
 	top_widths_grow(&top, 0, 1, &widths);
@@ -285,7 +271,7 @@ static void a_view_has_its_columns(void **state)
 	assert_int_equal(columns & ~top_columns_fit(&widths, columns, 60), BIT(PASSED_BITS));
 }
 
-static void a_pattern_is_of_all_packets(void **state)
+TEST(a_pattern_is_of_all_packets)
 {
 	const struct pattern pattern = {.known = true,
 					.proto = 17,
@@ -298,7 +284,6 @@ static void a_pattern_is_of_all_packets(void **state)
 	static const char *const wanted[] = {"72%", "udp/53 ttl 48-63", "2001:db8::/32"};
 	char text[TOP_TEXT_MAX];
 
-	(void)state;
 	memcpy(row.addr, &pattern, sizeof(row.addr));
 	for (int c = COLUMN_SHARE; c <= COLUMN_FROM; c++) {
 		top_cell(&top, &row, c, text);
@@ -329,9 +314,8 @@ static const struct since {
 	{"a rule that counted nothing", 9, {0, 0}, {0, 0}},
 };
 
-static void is_counted_since(void **state)
+ROWS(is_counted_since, sinces, row)
 {
-	const struct since *row = *state;
 	const struct rule_counts from = {.items = items[0], .count = 2};
 	const struct rule_counts to = {.items = items[1], .count = 3};
 	const struct rule rule = {.counter_id = row->id};
@@ -339,25 +323,4 @@ static void is_counted_since(void **state)
 
 	assert_memory_equal(&count.verdict[TALKER_DROPPED], &row->dropped, sizeof(row->dropped));
 	assert_memory_equal(&count.verdict[TALKER_PASSED], &row->passed, sizeof(row->passed));
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) +
-				sizeof(group_lines) / sizeof(group_lines[0]) +
-				sizeof(sinces) / sizeof(sinces[0]) + 7];
-	size_t n = 0;
-
-	ROWS(texts, is_shortened);
-	ROWS(fits, has_room);
-	ROWS(group_lines, a_group_has_a_line);
-	ROWS(sinces, is_counted_since);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(no_rows_fit);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_history_begins_at_the_left);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_destination_is_one_address);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_view_has_its_columns);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_pattern_is_of_all_packets);
-	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);
 }

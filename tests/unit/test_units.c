@@ -2,16 +2,11 @@
 /* Corners of the number parsers and printers: tables, one test per row. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#include "cases.h"
 
 static const struct number_row {
 	const char *name, *word;
@@ -239,27 +234,24 @@ static const struct prefix_row {
 
 #define CANARY 0xa5a5a5a5a5a5a5a5ull
 
-static void number_test(void **state)
+ROWS(number_test, numbers, row)
 {
-	const struct number_row *row = *state;
 	uint64_t value = CANARY;
 
 	assert_int_equal(number_parse(row->word, row->min, row->max, &value), row->rc);
 	assert_true(value == (row->rc ? CANARY : row->value));
 }
 
-static void list_test(void **state)
+ROWS(list_test, lists, row)
 {
-	const struct list_row *row = *state;
 	uint32_t count = 0xa5;
 
 	assert_int_equal(list_count(row->list, &count), row->rc);
 	assert_int_equal(count, row->rc ? 0xa5 : row->count);
 }
 
-static void duration_test(void **state)
+ROWS(duration_test, durations, row)
 {
-	const struct duration_row *row = *state;
 	uint64_t ns = CANARY;
 	char text[64];
 
@@ -271,9 +263,8 @@ static void duration_test(void **state)
 	assert_string_equal(text, row->printed);
 }
 
-static void amount_test(void **state)
+ROWS(amount_test, amounts, row)
 {
-	const struct amount_row *row = *state;
 	enum rl_unit unit = RL_UNIT_COUNT;
 	uint64_t value = CANARY;
 	char text[64];
@@ -287,9 +278,8 @@ static void amount_test(void **state)
 	assert_string_equal(text, row->printed);
 }
 
-static void rate_test(void **state)
+ROWS(rate_test, rates, row)
 {
-	const struct rate_row *row = *state;
 	uint64_t amount = CANARY, period = CANARY;
 	enum rl_unit unit = RL_UNIT_COUNT;
 	char text[64];
@@ -304,9 +294,8 @@ static void rate_test(void **state)
 	assert_string_equal(text, row->printed);
 }
 
-static void prefix_test(void **state)
+ROWS(prefix_test, prefixes, row)
 {
-	const struct prefix_row *row = *state;
 	char canonical[PREFIX_TEXT_MAX] = "", text[PREFIX_TEXT_MAX];
 	uint8_t addr[16], untouched[16], len = 0xa5;
 
@@ -326,30 +315,27 @@ static void prefix_test(void **state)
 	assert_string_equal(text, row->text);
 }
 
-static void short_buffer_test(void **state)
+NAMED_TEST("print: a short buffer is cut and the length told", short_buffer_test)
 {
 	char text[5] = "xxxx";
 
-	(void)state;
 	assert_int_equal(rate_print(text, sizeof(text), 1000, NS_PER_SECOND, RL_PACKETS), 11);
 	assert_string_equal(text, "1000");
 	assert_int_equal(rate_print(NULL, 0, 1000, NS_PER_SECOND, RL_PACKETS), 11);
 }
 
-static void rate_amount_test(void **state)
+NAMED_TEST("rate_amount_in: floor and saturation", rate_amount_test)
 {
-	(void)state;
 	assert_true(rate_amount_in(1000, NS_PER_SECOND, NS_PER_SECOND / 10) == 100);
 	assert_true(rate_amount_in(9, NS_PER_SECOND, NS_PER_SECOND / 10) == 0);
 	assert_true(rate_amount_in(UINT64_MAX, 1, DURATION_MAX_NS) == UINT64_MAX);
 	assert_true(rate_amount_in(UINT64_MAX, DURATION_MAX_NS, DURATION_MAX_NS) == UINT64_MAX);
 }
 
-static void prefix_contains_test(void **state)
+NAMED_TEST("prefix_contains: to the bit", prefix_contains_test)
 {
 	uint8_t outer[16] = {0x20, 0x01, 0x0d, 0xb8}, inner[16] = {0x20, 0x01, 0x0d, 0xbf};
 
-	(void)state;
 	assert_true(prefix_contains(outer, 0, inner));
 	assert_true(prefix_contains(outer, 29, inner));
 	assert_false(prefix_contains(outer, 30, inner));
@@ -358,13 +344,12 @@ static void prefix_contains_test(void **state)
 }
 
 /* Every IPv6 prefix around ::ffff:0:0/96, from ::/0 on, is read, printed and holds no IPv4. */
-static void prefix_family_test(void **state)
+NAMED_TEST("prefix: IPv6 around the mapped range", prefix_family_test)
 {
 	static const uint8_t ipv4[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
 	uint8_t around[16] = {0}, addr[16], len;
 	char text[PREFIX_TEXT_MAX];
 
-	(void)state;
 	for (uint8_t bits = 0; bits < RL_MAPPED_BITS; bits++) {
 		if (bits > 80)
 			around[(bits - 1) / 8] |= 0x80 >> (bits - 1) % 8;
@@ -380,34 +365,4 @@ static void prefix_family_test(void **state)
 	assert_true(prefix_is_ipv4(addr, len));
 	assert_true(prefix_contains(addr, len, ipv4));
 	assert_false(prefix_contains(addr, len, around));
-}
-
-#define SINGLE_TESTS 4
-static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(durations) + ARRAY_SIZE(amounts) +
-			       ARRAY_SIZE(rates) + ARRAY_SIZE(prefixes) + ARRAY_SIZE(lists) +
-			       SINGLE_TESTS];
-static size_t test_count;
-
-static void add(const char *name, void (*run)(void **state), const void *row)
-{
-	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
-}
-
-#define ADD_ROWS(rows, run)                           \
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
-	add((rows)[i].name, run, &(rows)[i])
-
-int main(void)
-{
-	ADD_ROWS(numbers, number_test);
-	ADD_ROWS(durations, duration_test);
-	ADD_ROWS(amounts, amount_test);
-	ADD_ROWS(rates, rate_test);
-	ADD_ROWS(prefixes, prefix_test);
-	ADD_ROWS(lists, list_test);
-	add("print: a short buffer is cut and the length told", short_buffer_test, NULL);
-	add("rate_amount_in: floor and saturation", rate_amount_test, NULL);
-	add("prefix_contains: to the bit", prefix_contains_test, NULL);
-	add("prefix: IPv6 around the mapped range", prefix_family_test, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,11 +166,10 @@ static void step_test(void **state)
 		step_walk(&limit, clocks[i], TURNS(20000));
 }
 
-static void random_test(void **state)
+TEST(random_test)
 {
 	char line[RATE_TEXT_MAX], text[RATE_TEXT_MAX + 64];
 
-	(void)state;
 	random_start(20240732);
 	for (int i = 0; i < 5000; i++) {
 		uint64_t ramp_ns = 1 + random_below(1ull << random_below(47));
@@ -251,9 +250,9 @@ static uint64_t warm_demand(struct warm_pair *p, __u64 *now, __u64 end)
 	return admitted;
 }
 
-static void ramp_test(void **state)
+ROWS(ramp_test, ramps, row)
 {
-	struct rl_limit limit = limit_of(*state);
+	struct rl_limit limit = limit_of(*row);
 	__u64 now = gcra_now(1790000000123456789ull), ramp = gcra_now(limit.ramp_ns);
 	long double should;
 	uint64_t admitted;
@@ -378,10 +377,8 @@ static void sender_run(const struct rl_limit *limit, const struct sender_row *ro
 	}
 }
 
-static void sender_test(void **state)
+ROWS(sender_test, senders, row)
 {
-	const struct sender_row *row = *state;
-
 	random_start(20240736);
 	for (size_t i = 0; i < ARRAY_SIZE(paces); i++) {
 		struct rl_limit limit = limit_of(paces[i]);
@@ -399,9 +396,8 @@ static void sender_test(void **state)
 }
 
 /* Never more than the burst and the rate, whoever sends. */
-static void bound_test(void **state)
+TEST(bound_test)
 {
-	(void)state;
 	random_start(20240737);
 	for (size_t i = 0; i < ARRAY_SIZE(paces); i++) {
 		struct rl_limit limit = limit_of(paces[i]);
@@ -445,13 +441,12 @@ static void refund_test(void **state)
 }
 
 /* 0 stays the word of a fresh state, and an amount taken then is refunded exactly. */
-static void zero_test(void **state)
+TEST(zero_test)
 {
 	struct rl_limit limit = limit_of("warm-up 10/second ramp 1s");
 	struct warm_pair p;
 	__u64 taken = 0, now;
 
-	(void)state;
 	warm_start(&p, &limit, 0);
 	now = -warm_up_cost(&p.numbers, p.numbers.max);
 	assert_true(warm_up_consume(&p.numbers, &p.state, now, 1, &taken));
@@ -462,14 +457,13 @@ static void zero_test(void **state)
 
 /* ---- another rate on an old state, which it acts on at once */
 
-static void change_test(void **state)
+TEST(change_test)
 {
 	struct rl_limit before = limit_of("warm-up 1/day ramp 1d cold 100");
 	struct rl_limit after = limit_of("warm-up 1000/second ramp 1s");
 	uint64_t now_ns = NS_PER_DAY, admitted = 0;
 	struct warm_pair p;
 
-	(void)state;
 	warm_start(&p, &before, now_ns);
 	assert_true(warm_take(&p, now_ns));
 	warm_up_compile(&after, &p.numbers);
@@ -481,7 +475,7 @@ static void change_test(void **state)
 
 /* ---- every rate that the parser accepts is held; it refuses those that could not be held */
 
-static void range_test(void **state)
+TEST(range_test)
 {
 	static const char *const held[] = {
 		"warm-up 1/day ramp 1d cold 100",
@@ -497,7 +491,6 @@ static void range_test(void **state)
 		"warm-up 53000/4611686018427387904ns ramp 1d",
 	};
 
-	(void)state;
 	random_start(20240735);
 	must_refuse(refused, ARRAY_SIZE(refused));
 	for (size_t i = 0; i < ARRAY_SIZE(held); i++) {
@@ -512,38 +505,14 @@ static void range_test(void **state)
 
 /* ---- */
 
-static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(random_test), cmocka_unit_test(bound_test), cmocka_unit_test(zero_test),
-	cmocka_unit_test(change_test), cmocka_unit_test(range_test),
-};
-
 static const struct {
 	const char *name;
 	CMUnitTestFunction test;
 } rated[] = {{"every step", step_test}, {"whole run", whole_test}, {"refund", refund_test}};
 
-#define RATED (ARRAY_SIZE(rated) * ARRAY_SIZE(rates))
-
-static struct CMUnitTest
-	tests[RATED + ARRAY_SIZE(ramps) + ARRAY_SIZE(senders) + ARRAY_SIZE(singles)];
-static char names[RATED][96];
-
-int main(void)
+AT_START(rated_add)
 {
-	size_t count = 0;
-
-	for (; count < RATED; count++) {
-		size_t which = count / ARRAY_SIZE(rates), row = count % ARRAY_SIZE(rates);
-
-		snprintf(names[count], sizeof(names[count]), "%s, %s", rated[which].name,
-			 rates[row]);
-		tests[count] = (struct CMUnitTest){names[count], rated[which].test, NULL, NULL,
-						   (void *)rates[row]};
-	}
-	count += tests_of(tests + count, ramps, ARRAY_SIZE(ramps), ramp_test);
-	for (size_t i = 0; i < ARRAY_SIZE(senders); i++)
-		tests[count++] = (struct CMUnitTest){senders[i].name, sender_test, NULL, NULL,
-						     (void *)&senders[i]};
-	memcpy(tests + count, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(rated); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rates); k++)
+			test_add_named(rated[i].test, rates[k], "%s, %s", rated[i].name, rates[k]);
 }
