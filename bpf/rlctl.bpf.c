@@ -17,14 +17,6 @@
 #include "watch.h"
 #include "packet/xdp.h"
 
-static __always_inline enum rl_reason limits_decide(struct decision *d,
-						    const struct rl_policy_header *header)
-{
-	int outcome = limits_apply(d, header);
-
-	return limits_reason(outcome, d->shadowed);
-}
-
 static __always_inline enum rl_reason decided_alone(struct decision *d, enum rl_reason reason)
 {
 	d->decided = 1;
@@ -50,8 +42,10 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 		return decided_alone(d, RL_REASON_DENIED);
 	if (EXTENDED && d->p.proof == PROOF_WANTED)
 		return RL_REASON_UNMATCHED;
-	if (d->limits)
-		return limits_decide(d, header);
+	if (d->limits) {
+		found = limits_apply(d, header);
+		return limits_reason(found, d->shadowed);
+	}
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
 
@@ -190,10 +184,6 @@ static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 		 (config.goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
 		d->p.cacheable = 0;
 }
-
-#endif
-
-#if EXTENDED
 
 /* Does a match hold that a rule has beside `new-source`? */
 __noinline int known_by_holds(struct decision *d, const struct rl_policy_header *header)

@@ -42,51 +42,35 @@ static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rul
  * a bucket may go, and hardly a packet meets more. */
 #define TOGETHER 4
 
-/* Those of the bits `from`..`to` - 1 that packets share. enum outcome. */
-static __always_inline int shared_peek(struct decision *d, const struct rl_policy_header *header,
-				       __u64 now_ns, __u32 from, __u32 to)
+/* Those of the bits `from`..`to` - 1 that packets share, or those in the hot table. enum outcome.
+ */
+static __always_inline int buckets_peek(struct decision *d, const struct rl_policy_header *header,
+					__u64 now_ns, bool shared, __u32 from, __u32 to)
 {
-	for (__u32 i = from; i < to && i < d->limits; i++) {
-		struct rl_rule *rule = matched_rule(d, i);
+	for (__u32 i = from; i < to && (shared ? i < d->limits : d->unasked >> i); i++) {
+		struct rl_rule *rule = shared ? matched_rule(d, i) : limit_at(d, d->unasked, i);
 		struct plan *plan = plan_at(d, i);
 		bool admits;
 
-		if (!rule || rule->backend != RL_BACKEND_SHARED || rule->flags & RL_RULE_SHADOW)
+		if (!rule || rule->backend != (shared ? RL_BACKEND_SHARED : RL_BACKEND_HOT) ||
+		    rule->flags & RL_RULE_SHADOW)
 			continue;
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
-		if (from < TOGETHER)
+		if (from >= TOGETHER)
+			admits = shared ? shared_admits_apart(&d->p, rule, plan)
+					: hot_admits_apart(&d->p, rule, plan);
+		else if (shared)
 			admits = shared_admits(rule, limit_clock(d, rule, now_ns),
 					       limit_amount(&d->p, rule), plan);
 		else
-			admits = shared_admits_apart(&d->p, rule, plan);
-		if (!admits) {
-			shared_refusal_keep(d, header, rule, now_ns);
-			return OUTCOME_OVER;
-		}
-	}
-	return OUTCOME_WITHIN;
-}
-
-/* Those in the hot table. enum outcome. */
-static __always_inline int hot_peek(struct decision *d, __u64 now_ns, __u32 from, __u32 to)
-{
-	for (__u32 i = from; i < to && d->unasked >> i; i++) {
-		struct rl_rule *rule = limit_at(d, d->unasked, i);
-		struct plan *plan = plan_at(d, i);
-		bool admits;
-
-		if (!rule || rule->backend != RL_BACKEND_HOT || rule->flags & RL_RULE_SHADOW)
-			continue;
-		d->unasked &= ~(1u << i);
-		plan_begin(plan, rule);
-		if (from < TOGETHER)
 			admits = hot_admits(&d->p, rule, limit_clock(d, rule, now_ns),
 					    limit_amount(&d->p, rule), plan);
-		else
-			admits = hot_admits_apart(&d->p, rule, plan);
-		if (!admits)
-			return OUTCOME_OVER;
+		if (admits)
+			continue;
+		if (shared)
+			shared_refusal_keep(d, header, rule, now_ns);
+		return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
 }
@@ -94,13 +78,13 @@ static __always_inline int hot_peek(struct decision *d, __u64 now_ns, __u32 from
 __noinline int shared_peek_more(struct decision *d, const struct rl_policy_header *header,
 				__u64 now_ns)
 {
-	return d && header ? shared_peek(d, header, now_ns, TOGETHER, DECISION_MAX)
+	return d && header ? buckets_peek(d, header, now_ns, true, TOGETHER, DECISION_MAX)
 			   : OUTCOME_NO_ROOM;
 }
 
 __noinline int hot_peek_more(struct decision *d, __u64 now_ns)
 {
-	return d ? hot_peek(d, now_ns, TOGETHER, DECISION_MAX) : OUTCOME_NO_ROOM;
+	return d ? buckets_peek(d, NULL, now_ns, false, TOGETHER, DECISION_MAX) : OUTCOME_NO_ROOM;
 }
 
 static __always_inline void buckets_commit(struct decision *d)
@@ -123,13 +107,13 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 	if (!d || !header)
 		return OUTCOME_NO_ROOM;
 	if (header->uses & RL_USE_SHARED) {
-		outcome = shared_peek(d, header, now_ns, 0, TOGETHER);
+		outcome = buckets_peek(d, header, now_ns, true, 0, TOGETHER);
 		if (outcome == OUTCOME_WITHIN && d->limits > TOGETHER)
 			outcome = shared_peek_more(d, header, now_ns);
 	}
 	if (outcome != OUTCOME_WITHIN)
 		return outcome;
-	outcome = hot_peek(d, now_ns, 0, TOGETHER);
+	outcome = buckets_peek(d, header, now_ns, false, 0, TOGETHER);
 	if (outcome == OUTCOME_WITHIN && d->unasked >> TOGETHER)
 		outcome = hot_peek_more(d, now_ns);
 	if (outcome == OUTCOME_WITHIN && !d->unasked)

@@ -102,19 +102,6 @@ static __always_inline bool limit_commit(const struct plan *plan)
 	return false;
 }
 
-/* A limit with keeps_states. */
-static __always_inline int state_of_limit_consume(struct packet *p, const struct rl_rule *rule,
-						  __u64 now_ns)
-{
-	switch (rule->backend) {
-	case RL_BACKEND_UNCONFIRMED:
-		return unconfirmed_consume(p, rule, now_ns);
-	case RL_BACKEND_FLEET:
-		return fleet_consume(p, rule, now_ns);
-	}
-	return lru_consume(p, rule, now_ns);
-}
-
 /* Consumes what the packet costs; p->receipt is then what limit_refund gives back. enum outcome. */
 __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 {
@@ -135,7 +122,15 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 		return parts_consume(p, rule);
 	if (connections_are_of(rule))
 		return connections_admits(p, rule) ? OUTCOME_WITHIN : OUTCOME_OVER;
-	return config.keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
+	if (!config.keeps_states)
+		return OUTCOME_NO_ROOM;
+	switch (rule->backend) {
+	case RL_BACKEND_UNCONFIRMED:
+		return unconfirmed_consume(p, rule, now_ns);
+	case RL_BACKEND_FLEET:
+		return fleet_consume(p, rule, now_ns);
+	}
+	return lru_consume(p, rule, now_ns);
 }
 
 static __always_inline void state_of_limit_refund(struct packet *p, const struct rl_rule *rule)

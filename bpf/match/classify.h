@@ -9,15 +9,9 @@
 #include "match/levels.h"
 #include "match/prefix_cache.h"
 
-__noinline int value_collect(struct decision *d, const struct rl_prefix_value *value)
+__noinline int value_collect_apart(struct decision *d, const struct rl_prefix_value *value)
 {
-	if (!d || !value)
-		return FOUND_NONE;
-	if (value->range.count)
-		return group_collect(d, &value->range);
-	if (is_expired(value->expires_ns))
-		return FOUND_NONE;
-	return plain_collect(d, value->counter_id, value->action);
+	return d && value ? value_collect(d, value) : FOUND_NONE;
 }
 
 /* The shortest prefix of the packet's family that the trie may hold. */
@@ -48,7 +42,7 @@ __noinline int trie_collect(struct decision *d, const struct rl_policy_header *h
 
 		if (!value)
 			return FOUND_NONE;
-		found = value_collect(d, value);
+		found = value_collect_apart(d, value);
 		if (found != FOUND_NONE || value->len <= shortest_of(&d->p, header))
 			return found;
 		key.len = value->len - 1;

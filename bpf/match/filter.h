@@ -110,16 +110,4 @@ __noinline int skb_filters(struct __sk_buff *skb, struct decision *d)
 	return filters_find(skb, true, d);
 }
 
-#else
-
-static __always_inline int xdp_filters(void *ctx, struct decision *d)
-{
-	return 0;
-}
-
-static __always_inline int skb_filters(void *ctx, struct decision *d)
-{
-	return 0;
-}
-
 #endif

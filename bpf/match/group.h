@@ -224,3 +224,12 @@ static __always_inline int plain_collect(struct decision *d, __u32 counter_id, _
 	d->counter_id = counter_id;
 	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
+
+static __always_inline int value_collect(struct decision *d, const struct rl_prefix_value *value)
+{
+	if (value->range.count)
+		return group_collect(d, &value->range);
+	if (is_expired(value->expires_ns))
+		return FOUND_NONE;
+	return plain_collect(d, value->counter_id, value->action);
+}

@@ -71,19 +71,13 @@ static __always_inline struct rl_shares *shares_there(void)
 	return config.shares_limits ? only(map_there(&shares)) : NULL;
 }
 
-/* Until when a limit that senders share refuses some. */
-static __always_inline __u64 shares_uneasy_until(void)
-{
-	struct rl_shares *all = shares_there();
-
-	return all ? READ_ONCE(all->uneasy_ns) : 0;
-}
-
-/* Until when a guard is uneasy. */
+/* Until when a guard is uneasy, or a limit that senders share refuses some. */
 static __always_inline __u64 uneasy_until(const struct packet *p)
 {
 	struct rl_alarms *all = config.has_alarms ? alarms_of(p->facts.half) : NULL;
-	__u64 until = all ? READ_ONCE(all->uneasy_ns) : 0, shared = shares_uneasy_until();
+	__u64 until = all ? READ_ONCE(all->uneasy_ns) : 0;
+	struct rl_shares *limits = shares_there();
+	__u64 shared = limits ? READ_ONCE(limits->uneasy_ns) : 0;
 
 	return until > shared ? until : shared;
 }

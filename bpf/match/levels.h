@@ -52,16 +52,6 @@ __noinline int level_sets_collect(struct decision *d, __u64 sets, __u32 found)
 	return found;
 }
 
-static __always_inline int level_value_collect(struct decision *d,
-					       const struct rl_prefix_value *value)
-{
-	if (value->range.count)
-		return level_join(d, FOUND_NONE, &value->range);
-	if (is_expired(value->expires_ns))
-		return FOUND_NONE;
-	return plain_collect(d, value->counter_id, value->action);
-}
-
 /* The value of the longest prefix for d->level_key. The key is copied: kernels such as 6.1 take no
  * key from memory that a function was handed. */
 static __always_inline const struct rl_prefix_value *
@@ -98,7 +88,7 @@ __noinline int level_collect(struct decision *d, const struct rl_policy_header *
 		return FOUND_NONE;
 	d->limits = 0;
 	if (value && plain >= len) {
-		found = level_value_collect(d, value);
+		found = value_collect(d, value);
 		d->level_key.len = plain - 1;
 	}
 	if (len >= plain) {
