@@ -124,13 +124,6 @@ static __always_inline __u32 limit_add(struct rl_connections *all,
 	return id;
 }
 
-static __always_inline void limit_take(struct rl_connections *all,
-				       struct rl_connection_limit *limit, __u64 hash)
-{
-	connection_take(set_of(all, hash, false), set_of(all, hash, true), hash);
-	__sync_fetch_and_sub(&limit->open, 1);
-}
-
 /* Returns the id that a socket is to note in a place where it has noted `noted`. Apart: the
  * verifier follows it once, and not for each place. */
 __noinline __u32 limit_settle(const struct connection *c, __u32 place, __u32 noted, bool open)
@@ -159,7 +152,8 @@ __noinline __u32 limit_settle(const struct connection *c, __u32 place, __u32 not
 			__sync_fetch_and_add(&all->unseen, 1);
 		return noted;
 	}
-	limit_take(all, limit, hash);
+	connection_take(set_of(all, hash, false), set_of(all, hash, true), hash);
+	__sync_fetch_and_sub(&limit->open, 1);
 	return 0;
 }
 
@@ -253,13 +247,6 @@ int BPF_PROG(rlctl_state_again, struct sock *sk, int from, int to)
 	(STATE(ESTABLISHED) | STATE(FIN_WAIT1) | STATE(FIN_WAIT2) | STATE(CLOSE_WAIT) | \
 	 STATE(LAST_ACK) | STATE(CLOSING))
 
-static __always_inline __u64 *listening_word(__u16 port)
-{
-	__u32 index = port / 64;
-
-	return bpf_map_lookup_elem(&listening, &index);
-}
-
 /* Listening sockets come before all others. */
 SEC("iter/tcp")
 int rlctl_walk(struct bpf_iter__tcp *ctx)
@@ -267,7 +254,7 @@ int rlctl_walk(struct bpf_iter__tcp *ctx)
 	struct sock_common *common = ctx->sk_common;
 	struct counted *counted;
 	struct sock *sk;
-	__u32 state;
+	__u32 state, index;
 	__u64 *word;
 	__u16 port;
 
@@ -276,7 +263,8 @@ int rlctl_walk(struct bpf_iter__tcp *ctx)
 		return 0;
 	state = sk->__sk_common.skc_state;
 	port = sk->__sk_common.skc_num;
-	word = listening_word(port);
+	index = port / 64;
+	word = bpf_map_lookup_elem(&listening, &index);
 	if (!word)
 		return 0;
 	if (state == BPF_TCP_LISTEN)

@@ -138,13 +138,6 @@ static __always_inline int socket_challenge(struct xdp_md *ctx, struct packet *p
 	return challenged;
 }
 
-/* Sockets of this machine say nothing about a capture: there, somebody listens. */
-static __always_inline int simulated_challenge(struct packet *p)
-{
-	p->receipt.cookie = (__u64)SIMULATED_MSS << 32;
-	return CHALLENGE_ANSWERED;
-}
-
 __noinline int challenge_ask(struct xdp_md *ctx, struct packet *p)
 {
 	struct tcp_copy tcp = {};
@@ -155,8 +148,11 @@ __noinline int challenge_ask(struct xdp_md *ctx, struct packet *p)
 	bytes = tcp_load(ctx, p, &tcp);
 	if (!bytes || tcp.bytes[13] & TCP_FLAGS_FINAL)
 		return CHALLENGE_DROPPED;
-	return config.clock_injected ? simulated_challenge(p)
-				     : socket_challenge(ctx, p, &tcp, bytes);
+	if (!config.clock_injected)
+		return socket_challenge(ctx, p, &tcp, bytes);
+	/* Sockets of this machine say nothing about a capture: there, somebody listens. */
+	p->receipt.cookie = (__u64)SIMULATED_MSS << 32;
+	return CHALLENGE_ANSWERED;
 }
 
 /* May one more SYN of a connection that exists pass? */

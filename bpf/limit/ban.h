@@ -109,15 +109,6 @@ __noinline int ban_put(const struct rl_state_key *of, __u64 until_ns)
 	return 0;
 }
 
-/* Bans the key of this limit, or the packet's source from everything. */
-static __always_inline void ban_start(const struct packet *p, const struct rl_rule *rule,
-				      struct rl_state_key *key)
-{
-	if (rule->limit.ban_source)
-		key_source(key, p);
-	ban_put(key, clock_tick() + rule->limit.ban_ns);
-}
-
 static __always_inline bool source_is_banned(const struct packet *p)
 {
 	struct rl_state_key key;

@@ -251,11 +251,6 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 	return refused(d, rule, OUTCOME_OVER);
 }
 
-static __always_inline bool is_alone(const struct rl_rule *rule)
-{
-	return rule->backend == RL_BACKEND_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
-}
-
 /* A limit has refused, d->asked says which: gives back what others were charged. */
 static __always_inline int limits_refused(struct decision *d, int outcome)
 {
@@ -273,7 +268,8 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 	struct rl_rule *first = d->limits == 1 ? matched_rule(d, 0) : NULL;
 	int outcome = OUTCOME_WITHIN;
 
-	if (first && is_alone(first))
+	if (first && first->backend == RL_BACKEND_HOT &&
+	    !(first->flags & (RL_RULE_SHADOW | RL_RULE_BAN)))
 		return alone_commit(d, first);
 	d->unasked = limits_bits(d);
 	d->uncharged = limits_bits(d);

@@ -193,7 +193,8 @@ static __always_inline void limit_refusal_keep(struct packet *p, const struct rl
 		refusal_end(p, rule);
 }
 
-/* A ban, if the limit says so, or a cached refusal, if it may have one. */
+/* A ban of the key, or of the packet's source from everything, if the limit says so; or a cached
+ * refusal, if it may have one. */
 __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
@@ -202,7 +203,9 @@ __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 		return 0;
 	if (may_ban(rule)) {
 		key_build(&key, p, rule);
-		ban_start(p, rule, &key);
+		if (rule->limit.ban_source)
+			key_source(&key, p);
+		ban_put(&key, clock_tick() + rule->limit.ban_ns);
 	} else if (packet_count(p) == 1) {
 		limit_refusal_keep(p, rule);
 	}

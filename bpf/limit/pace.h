@@ -9,15 +9,11 @@
 #include "algorithm/gcra.h"
 #include "packet/packet.h"
 
-static __always_inline bool rule_paces(const struct rl_rule *rule)
-{
-	return rule->limit.algorithm == RL_LEAKY_BUCKET && !(rule->flags & RL_RULE_SHADOW);
-}
-
 /* Under several buckets the latest departure counts. */
 static __always_inline void packet_hold(struct packet *p, const struct rl_rule *rule, __u64 level)
 {
-	if (config.frames_leave && level > p->wait && rule_paces(rule))
+	if (config.frames_leave && level > p->wait && rule->limit.algorithm == RL_LEAKY_BUCKET &&
+	    !(rule->flags & RL_RULE_SHADOW))
 		p->wait = level;
 }
 

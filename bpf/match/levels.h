@@ -44,7 +44,7 @@ __noinline int level_sets_collect(struct decision *d, __u64 sets, __u32 found)
 	if (!groups)
 		return found;
 	for (int i = 0; i < RL_SET_PREFIX_MAX && sets && found != FOUND_ALLOW; i++) {
-		__u32 set = lowest_bit(sets) & (RL_SETS_MAX - 1);
+		__u32 set = highest_bit(sets & -sets) & (RL_SETS_MAX - 1);
 
 		sets &= sets - 1;
 		found = level_join(d, found, &groups->range[set]);

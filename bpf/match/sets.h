@@ -226,11 +226,6 @@ __noinline __u32 highest_bit(__u64 word)
 	return bit;
 }
 
-static __always_inline __u32 lowest_bit(__u64 word)
-{
-	return highest_bit(word & -word);
-}
-
 /* Takes the longest length; 0: there is none but 0. */
 static __always_inline __u32 length_take(struct member_query *query)
 {

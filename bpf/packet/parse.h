@@ -103,12 +103,12 @@ static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int 
 	return !is_vlan(*proto);
 }
 
-static __always_inline __u64 mapped_half(__be32 ipv4)
+static __always_inline __u64 half_of(__be32 first, __be32 second)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return (__u64)ipv4 << 32 | bpf_htonl(0xffff);
+	return (__u64)second << 32 | first;
 #else
-	return 0xffffULL << 32 | ipv4;
+	return (__u64)first << 32 | second;
 #endif
 }
 
@@ -118,16 +118,7 @@ static __always_inline void address_map(__u8 out[16], __be32 ipv4)
 	__u64 *halves = (__u64 *)out;
 
 	halves[0] = 0;
-	halves[1] = mapped_half(ipv4);
-}
-
-static __always_inline __u64 half_of(__be32 first, __be32 second)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return (__u64)second << 32 | first;
-#else
-	return (__u64)first << 32 | second;
-#endif
+	halves[1] = half_of(bpf_htonl(0xffff), ipv4);
 }
 
 static __always_inline void address_copy(__u8 out[16], const struct in6_addr *in)
