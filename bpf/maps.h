@@ -45,7 +45,7 @@ MAP(refusals, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32, struct rl_refusal_set)
 /* Buckets evicted from the hot table, by fingerprint. */
 MAP(spilled, LRU_HASH, 0, AT_ATTACH(1), __u64, __u64);
 
-/* Answers of the trie, as hot: prefix_cache.h. */
+/* Results of the trie, as hot: prefix_cache.h. */
 MAP(prefix_cache, ARRAY, BPF_F_MMAPABLE, AT_ATTACH(1), __u32, struct rl_prefix_set);
 
 MAP(pressure, PERCPU_ARRAY, 0, RL_PRESSURE_COUNT, __u32, __u64);

@@ -172,7 +172,7 @@ static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 	alarms_count(d, header);
 }
 
-/* Answers that rules need beside the headers; alarms have asked before. */
+/* Facts that rules need beside the headers; alarms have asked before. */
 static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Around which addresses a prefix of the trie may lie (rl_prefix_guide). Pure; compiles for BPF and
- * for the host. Where it says no, neither the trie nor the cache of its answers is asked: packets
+ * for the host. Where it says no, neither the trie nor the cache of its results is asked: packets
  * of a flood come from addresses of which nobody has made a rule.
  */
 #pragma once

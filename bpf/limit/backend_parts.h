@@ -131,7 +131,7 @@ static __always_inline void shares_look(struct packet *p)
 
 	if (!all)
 		return;
-	p->facts.sender.asked = 0;
+	p->facts.sender.limit_id = 0;
 	next_ns = READ_ONCE(all->next_ns);
 	if (now_ns >= next_ns && __sync_bool_compare_and_swap(&all->next_ns, next_ns, ~0ull))
 		shares_turn(all, now_ns);
@@ -175,7 +175,7 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule || !all)
 		return 0;
-	if (p->facts.sender.asked == rule->limit_id)
+	if (p->facts.sender.limit_id == rule->limit_id)
 		return p->facts.sender.admitted;
 	counts = share_counts_of(rule->parts.index);
 	if (!counts)
@@ -198,7 +198,7 @@ __noinline int share_admits(struct packet *p, const struct rl_rule *rule)
 		if (class < RL_SHARE_CLASSES)
 			admits = class_has_room(p, all, s, class, amount);
 	}
-	p->facts.sender.asked = rule->limit_id;
+	p->facts.sender.limit_id = rule->limit_id;
 	p->facts.sender.admitted = admits;
 	return admits;
 }

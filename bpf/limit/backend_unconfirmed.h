@@ -47,7 +47,7 @@
 #include "limit/outcome.h"
 #include "limit/refusal.h"
 
-/* The answer of the hot table. ASK: the LRU holds the key. LOOK: it may, but no slot says so. */
+/* The result of the hot table. ASK: the LRU holds the key. LOOK: it may, but no slot says so. */
 enum unconfirmed {
 	UNCONFIRMED_REFUSED,
 	UNCONFIRMED_WITHIN,
@@ -354,7 +354,7 @@ __noinline int unconfirmed_tell(struct packet *p, const struct rl_rule *rule, __
 
 /* ---- the limit */
 
-/* The answer of the hot table; writes nothing. enum unconfirmed. */
+/* The result of the hot table; writes nothing. enum unconfirmed. */
 static __always_inline int unconfirmed_peek(struct packet *p, const struct rl_rule *rule, __u64 now)
 {
 	struct rl_hot_set *set;
@@ -382,27 +382,27 @@ static __always_inline int unconfirmed_peek(struct packet *p, const struct rl_ru
 static __always_inline bool unconfirmed_admits(struct packet *p, const struct rl_rule *rule,
 					       __u64 now_ns)
 {
-	int answer = unconfirmed_peek(p, rule, gcra_now(now_ns));
+	int result = unconfirmed_peek(p, rule, gcra_now(now_ns));
 
-	if (answer == UNCONFIRMED_ASK)
+	if (result == UNCONFIRMED_ASK)
 		return unconfirmed_lru_admits(p, rule, now_ns);
-	return answer == UNCONFIRMED_WITHIN;
+	return result == UNCONFIRMED_WITHIN;
 }
 
 static __always_inline int unconfirmed_consume(struct packet *p, const struct rl_rule *rule,
 					       __u64 now_ns)
 {
-	int answer = unconfirmed_try(p, rule, now_ns);
+	int result = unconfirmed_try(p, rule, now_ns);
 
-	if (answer == UNCONFIRMED_ASK && p->since_ns)
+	if (result == UNCONFIRMED_ASK && p->since_ns)
 		lru_enter(p, rule, p->since_ns - 1);
-	else if (answer >= UNCONFIRMED_ASK && !lru_holds(p, rule))
-		answer = unconfirmed_enter(p, rule, now_ns);
-	else if (answer == UNCONFIRMED_LOOK)
+	else if (result >= UNCONFIRMED_ASK && !lru_holds(p, rule))
+		result = unconfirmed_enter(p, rule, now_ns);
+	else if (result == UNCONFIRMED_LOOK)
 		unconfirmed_tell(p, rule, now_ns);
-	if (answer >= UNCONFIRMED_ASK)
+	if (result >= UNCONFIRMED_ASK)
 		return lru_consume(p, rule, now_ns);
-	return answer == UNCONFIRMED_WITHIN ? OUTCOME_WITHIN : OUTCOME_OVER;
+	return result == UNCONFIRMED_WITHIN ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
 /* Gives back what the hot table counted, or what the LRU did, if that has it by now. */

@@ -24,8 +24,8 @@ static __always_inline struct rl_rule *limit_at(const struct decision *d, __u32 
  * what is done with the plan for each anew. */
 static __always_inline struct plan *plan_at(struct decision *d, __u32 i)
 {
-	d->asked = i;
-	return &d->plan[READ_ONCE(d->asked) & (DECISION_MAX - 1)];
+	d->current = i;
+	return &d->plan[READ_ONCE(d->current) & (DECISION_MAX - 1)];
 }
 
 /* The clock of a limit; now_ns: clock_tick(), read once for all. */
@@ -152,7 +152,7 @@ static __always_inline int some_peek(struct decision *d, __u16 passing, bool par
 	return OUTCOME_WITHIN;
 }
 
-/* Limits that senders share are asked after all others: each answer is charged to the sender. */
+/* Limits that senders share are asked after all others: each look is charged to the sender. */
 static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {
 	int outcome = some_peek(d, passing, false);
@@ -245,20 +245,20 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 
 	d->plan[0].counter_id = rule->counter_id;
 	if (EXTENDED)
-		d->asked = 0;
+		d->current = 0;
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
 	return refused(d, rule, OUTCOME_OVER);
 }
 
-/* A limit has refused, d->asked says which: gives back what others were charged. */
+/* A limit has refused, d->current says which: gives back what others were charged. */
 static __always_inline int limits_refused(struct decision *d, int outcome)
 {
 	struct rl_rule *rule;
 
 	if (d->uncharged != limits_bits(d))
 		limits_refund(d);
-	rule = matched_rule(d, READ_ONCE(d->asked));
+	rule = matched_rule(d, READ_ONCE(d->current));
 	return rule ? refused(d, rule, outcome) : outcome;
 }
 

@@ -12,7 +12,7 @@
  * mebibyte by default, so that they stay in a core's own cache. None takes the place of one that
  * still holds: without room the bucket refuses. Two addresses of one set are taken for one, for a
  * second at most, once in 2^32 such pairs. The tick clock gives all packets of a tick the same
- * answer; a sliding log goes by the precise one: its refusals end two ticks early, because a tick
+ * result; a sliding log goes by the precise one: its refusals end two ticks early, because a tick
  * may be late.
  *
  * Keys: a key whose state is in an LRU has its refusal in its slot of the hot table

@@ -6,7 +6,7 @@
 
 #include "algorithm/prefix_guide.h"
 #include "match/group.h"
-#include "match/levels.h"
+#include "match/lengths.h"
 #include "match/prefix_cache.h"
 
 __noinline int value_collect_apart(struct decision *d, const struct rl_prefix_value *value)
@@ -50,8 +50,8 @@ __noinline int trie_collect(struct decision *d, const struct rl_policy_header *h
 	return FOUND_NONE;
 }
 
-/* The answer for an address whose longest prefix has this value. */
-static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
+/* The result for an address whose longest prefix has this value. */
+static __always_inline __u64 result_of(void *trie, struct rl_prefix_key *key,
 				       const struct rl_prefix_value *value, __u8 shortest)
 {
 	const struct rl_rule *rule = rule_at(value->range.first);
@@ -63,7 +63,7 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 		key->len = value->len - 1;
 		outer = bpf_map_lookup_elem(trie, key);
 	}
-	return answer_pack((struct answer){
+	return result_pack((struct trie_result){
 		.outer = outer ? outer->len : NO_OUTER,
 		.first = value->range.first,
 		.count = value->range.count,
@@ -74,11 +74,11 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 	});
 }
 
-/* Asks the trie for the address's longest prefix, and keeps the answer unless it expires. 0 where
+/* Asks the trie for the address's longest prefix, and keeps the result unless it expires. 0 where
  * nothing can be kept. */
 __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *header, __u64 tag)
 {
-	__u64 answer = answer_pack((struct answer){.action = NO_PREFIX});
+	__u64 result = result_pack((struct trie_result){.action = NO_PREFIX});
 	struct rl_prefix_set *set = cache_set_of(tag);
 	struct rl_prefix_value *value;
 	struct rl_prefix_key key;
@@ -96,19 +96,19 @@ __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *h
 	if (value && value->expires_ns)
 		return 0;
 	if (value)
-		answer = answer_of(trie, &key, value, shortest_of(&d->p, header));
-	cache_put(set, tag, answer);
-	return answer;
+		result = result_of(trie, &key, value, shortest_of(&d->p, header));
+	cache_put(set, tag, result);
+	return result;
 }
 
-static __always_inline int answer_collect(struct decision *d, __u64 word,
+static __always_inline int result_collect(struct decision *d, __u64 word,
 					  const struct rl_policy_header *header)
 {
 	struct rl_range range;
-	struct answer a;
+	struct trie_result a;
 	int found;
 
-	answer_unpack(&a, word);
+	result_unpack(&a, word);
 	range = (struct rl_range){.first = a.first, .count = a.count, .match_mode = a.match_mode};
 	if (!a.count && a.action == NO_PREFIX)
 		return FOUND_NONE;
@@ -140,24 +140,24 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 	int found = FOUND_NONE;
 
 #if EXTENDED
-	if (config.walks_sets && d->set_levels) {
-		found = levels_collect(d, header);
+	if (config.walks_sets && d->set_lengths) {
+		found = lengths_collect(d, header);
 		return found != FOUND_NONE ? found : group_collect(d, &header->any);
 	}
 #endif
 	if (header->prefixes && (config.no_shortcuts || prefix_may(&d->p, header))) {
 		__u64 tag = cache_tag(&d->p, header->generation);
 		struct rl_prefix_set *set = cache_set_of(tag);
-		__u64 answer;
+		__u64 result;
 
 		if (config.hot_mask)
 			hot_expect(&d->p);
-		answer = set ? cache_find(set, tag) : 0;
-		if (!answer)
-			answer = cache_miss(d, header, tag);
-		if (!answer)
+		result = set ? cache_find(set, tag) : 0;
+		if (!result)
+			result = cache_miss(d, header, tag);
+		if (!result)
 			d->p.cacheable = 0;
-		found = answer ? answer_collect(d, answer, header)
+		found = result ? result_collect(d, result, header)
 			       : trie_collect(d, header, RL_FAMILY_BITS + 128);
 	}
 	return found != FOUND_NONE ? found : group_collect(d, &header->any);

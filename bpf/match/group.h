@@ -25,7 +25,7 @@ struct shared_refusal {
 };
 
 /* Sets whose longest member around an address has this length. */
-struct set_level {
+struct set_length {
 	__u64 sets; /* a bit each */
 	__u32 len;  /* as in rl_prefix_key */
 	__u32 pad;
@@ -43,7 +43,7 @@ struct member_query {
 	__u32 now;        /* member_time() */
 	__u32 page;
 	__u16 ipv4;
-	__u8 again; /* 1: the table has changed meanwhile, and the answer is void */
+	__u8 again; /* 1: the table has changed meanwhile, and the result is void */
 	__u8 apart; /* 1: each page is asked by itself, for a writer is at work */
 };
 
@@ -55,7 +55,7 @@ struct decision {
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 	__u32 unasked;          /* bits: no peek at them yet */
 	__u32 uncharged;        /* bits: nothing consumed from them yet */
-	__u32 asked;            /* the bit of which something is asked */
+	__u32 current;          /* the bit of the limit that is peeked at or charged */
 	__u32 shadowed;         /* bits: would have dropped it */
 	__u8 decided;  /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
 	__u8 counted;  /* 1: it passes, and its limits have counted it */
@@ -73,11 +73,12 @@ struct decision {
 	struct rl_filter_view filter_view; /* filter.h */
 	/* Sets of which the lookup address is a member, by the length of that, descending: sets.h.
 	 */
-	__u32 set_levels;
-	__u32 level, level_over; /* of these: the one that is asked, and whether it was the last */
-	struct set_level set_level[RL_SET_PREFIX_MAX];
+	__u32 set_lengths;
+	__u32 length_at;   /* of these, the one that is asked */
+	__u32 length_over; /* it was the last */
+	struct set_length set_length[RL_SET_PREFIX_MAX];
 	struct member_query query;
-	struct rl_prefix_key level_key; /* of levels.h: the stack has no room for it */
+	struct rl_prefix_key length_key; /* of lengths.h: the stack has no room for it */
 #endif
 };
 

@@ -240,16 +240,16 @@ static __always_inline __u32 length_take(struct member_query *query)
 }
 
 /* Notes sets whose rules decide at this length. */
-static __always_inline void level_add(struct decision *d, __u64 sets, __u32 len)
+static __always_inline void length_note(struct decision *d, __u64 sets, __u32 len)
 {
-	__u32 level = d->set_levels & (RL_SET_PREFIX_MAX - 1);
+	__u32 at = d->set_lengths & (RL_SET_PREFIX_MAX - 1);
 
-	if (!sets || d->set_levels >= RL_SET_PREFIX_MAX)
+	if (!sets || d->set_lengths >= RL_SET_PREFIX_MAX)
 		return;
-	d->set_level[level].sets = sets;
-	d->set_level[level].len =
+	d->set_length[at].sets = sets;
+	d->set_length[at].len =
 		RL_FAMILY_BITS + (d->p.flags & PACKET_IPV4 ? RL_MAPPED_BITS : 0) + len;
-	d->set_levels++;
+	d->set_lengths++;
 }
 
 /* False: there are no members of the family. */
@@ -278,7 +278,7 @@ __noinline int length_ask(struct decision *d, __u32 dst, __u64 prefixes)
 		return 0;
 	sets = prefix_sets(d, dst, len) & ~d->query.seen;
 	d->query.seen |= sets;
-	level_add(d, sets & prefixes, len);
+	length_note(d, sets & prefixes, len);
 	return len;
 }
 
@@ -306,7 +306,7 @@ __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 		return 0;
 	d->query.again = 0;
 	if (prefixes)
-		d->set_levels = 0;
+		d->set_lengths = 0;
 	if (!layout)
 		return 0;
 	counter = d->query.apart ? &layout->swaps : &layout->changes;
@@ -368,7 +368,7 @@ __noinline int sets_find(struct decision *d, const struct rl_policy_header *head
 
 	if (!d || !header)
 		return 0;
-	d->set_levels = 0;
+	d->set_lengths = 0;
 	groups = groups_of(header->half);
 	if (groups) {
 		by_src = config.goes_by_dest ? 0 : groups->prefixes;

@@ -119,7 +119,7 @@ static __always_inline enum rl_reason challenge_decide(struct xdp_md *ctx, struc
 static __always_inline enum rl_reason truncate_decide(struct xdp_md *ctx, struct decision *d)
 {
 	int outcome = others_peek(d, FLAGS_TRUNCATING);
-	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->asked));
+	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->current));
 
 	if (outcome == OUTCOME_OVER && rule && rule->flags & RL_RULE_UNLESS &&
 	    is_established(ctx, false, &d->p))
@@ -129,15 +129,15 @@ static __always_inline enum rl_reason truncate_decide(struct xdp_md *ctx, struct
 	return query_find(ctx, &d->p) && answer_take(&d->p) ? RL_REASON_TRUNCATED : RL_REASON_OVER;
 }
 
-/* The packet is over the limit of d->asked. */
+/* The packet is over the limit of d->current. */
 static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct decision *d)
 {
-	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->asked));
+	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->current));
 	enum rl_reason reason = RL_REASON_OVER;
 
 	if (rule && is_spared(ctx, skb, &d->p, rule)) {
 		reason = spared_decide(d);
-		rule = matched_rule(d, READ_ONCE(d->asked));
+		rule = matched_rule(d, READ_ONCE(d->current));
 	}
 	if (!ANSWERS || reason != RL_REASON_OVER || skb || !rule)
 		return reason;

@@ -139,11 +139,11 @@ struct rl_known_set {
 };
 _Static_assert(sizeof(struct rl_known_set) == 32, "half a cache line");
 
-/* Cached answers of the trie: bpf/match/prefix_cache.h. */
+/* Cached results of the trie: bpf/match/prefix_cache.h. */
 struct rl_prefix_set {
 	struct {
 		__u64 tag;
-		__u64 answer;
+		__u64 result;
 	} way[RL_HOT_WAYS];
 };
 _Static_assert(sizeof(struct rl_prefix_set) == 64, "a cache line");

@@ -19,7 +19,7 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 #if EXTENDED
 
 /* One more group of the same length; d->counter_id is that of the verdict in `found`. */
-static __always_inline int level_join(struct decision *d, int found, const struct rl_range *range)
+static __always_inline int length_join(struct decision *d, int found, const struct rl_range *range)
 {
 	__u32 counter_id = d->counter_id;
 	int own = group_collect(d, range);
@@ -33,8 +33,8 @@ static __always_inline int level_join(struct decision *d, int found, const struc
 	return found;
 }
 
-/* The groups of all sets of a level. */
-__noinline int level_sets_collect(struct decision *d, __u64 sets, __u32 found)
+/* The groups of all sets of a length. */
+__noinline int length_sets_collect(struct decision *d, __u64 sets, __u32 found)
 {
 	const struct rl_set_groups *groups;
 
@@ -47,71 +47,72 @@ __noinline int level_sets_collect(struct decision *d, __u64 sets, __u32 found)
 		__u32 set = highest_bit(sets & -sets) & (RL_SETS_MAX - 1);
 
 		sets &= sets - 1;
-		found = level_join(d, found, &groups->range[set]);
+		found = length_join(d, found, &groups->range[set]);
 	}
 	return found;
 }
 
-/* The value of the longest prefix for d->level_key. The key is copied: kernels such as 6.1 take no
+/* The value of the longest prefix for d->length_key. The key is copied: kernels such as 6.1 take no
  * key from memory that a function was handed. */
 static __always_inline const struct rl_prefix_value *
-level_prefix(const struct decision *d, const struct rl_policy_header *header)
+length_prefix(const struct decision *d, const struct rl_policy_header *header)
 {
 	struct rl_prefix_key key;
 	__u32 half = header->half;
 	void *trie;
 
-	if (!header->prefixes || d->level_key.len < RL_FAMILY_BITS)
+	if (!header->prefixes || d->length_key.len < RL_FAMILY_BITS)
 		return NULL;
 	trie = bpf_map_lookup_elem(&tries, &half);
-	key = d->level_key;
+	key = d->length_key;
 	return trie ? bpf_map_lookup_elem(trie, &key) : NULL;
 }
 
-/* The next level: that of d->level, of the longest prefix for d->level_key, or both. Apart, so that
- * the verifier follows it once. enum found; d->level_over: it was the last. */
-__noinline int level_collect(struct decision *d, const struct rl_policy_header *header)
+/* The next length: that of d->length_at, of the longest prefix for d->length_key, or both. Apart,
+ * so that the verifier follows it once. enum found; d->length_over: it was the last. */
+__noinline int length_collect(struct decision *d, const struct rl_policy_header *header)
 {
 	const struct rl_prefix_value *value;
-	const struct set_level *sets;
+	const struct set_length *sets;
 	int found = FOUND_NONE;
 	__u32 len, plain;
 
 	if (!d || !header)
 		return FOUND_NONE;
-	value = level_prefix(d, header);
-	sets = &d->set_level[d->level & (RL_SET_PREFIX_MAX - 1)];
-	len = d->level < d->set_levels ? sets->len : 0; /* no key is as short as 0 */
+	value = length_prefix(d, header);
+	sets = &d->set_length[d->length_at & (RL_SET_PREFIX_MAX - 1)];
+	len = d->length_at < d->set_lengths ? sets->len : 0; /* no key is as short as 0 */
 	plain = value ? value->len : 0;
-	d->level_over = !len && !plain;
-	if (d->level_over)
+	d->length_over = !len && !plain;
+	if (d->length_over)
 		return FOUND_NONE;
 	d->limits = 0;
 	if (value && plain >= len) {
 		found = value_collect(d, value);
-		d->level_key.len = plain - 1;
+		d->length_key.len = plain - 1;
 	}
 	if (len >= plain) {
 		if (config.keys_by >= KEYS_BY_MEMBER)
 			d->p.facts.member_len = len - RL_FAMILY_BITS;
-		found = level_sets_collect(d, sets->sets, found);
-		d->level++;
+		found = length_sets_collect(d, sets->sets, found);
+		d->length_at++;
 	}
 	return found;
 }
 
-/* enum found. d->set_levels is not 0. Inlined: the call depth limit of 8 is reached at
+/* enum found. d->set_lengths is not 0. Inlined: the call depth limit of 8 is reached at
  * rule_holds(). */
-static __always_inline int levels_collect(struct decision *d, const struct rl_policy_header *header)
+static __always_inline int lengths_collect(struct decision *d,
+					   const struct rl_policy_header *header)
 {
 	int found = FOUND_NONE;
 
-	d->level = 0;
-	d->level_over = 0;
-	prefix_key(&d->level_key, &d->p, RL_FAMILY_BITS + 128);
+	d->length_at = 0;
+	d->length_over = 0;
+	prefix_key(&d->length_key, &d->p, RL_FAMILY_BITS + 128);
 	for (int i = 0; i < RL_NEST_MAX + RL_SET_PREFIX_MAX; i++) {
-		found = level_collect(d, header);
-		if (found != FOUND_NONE || d->level_over)
+		found = length_collect(d, header);
+		if (found != FOUND_NONE || d->length_over)
 			break;
 	}
 	return found;
