@@ -206,11 +206,6 @@ static __always_inline void socket_settle(const struct sock *sk, struct counted 
 		counted->limit_id[i] = limit_settle(c, i, counted->limit_id[i], open);
 }
 
-static __always_inline bool is_here(const struct sock *sk)
-{
-	return sk->__sk_common.skc_net.net->net_cookie == netns_cookie;
-}
-
 /* Its state changes. */
 static __always_inline int state_changes(struct sock *sk, int from, int to)
 {
@@ -219,7 +214,8 @@ static __always_inline int state_changes(struct sock *sk, int from, int to)
 
 	if (!begins && to != BPF_TCP_CLOSE)
 		return 0;
-	if (sk->sk_protocol != IPPROTO_TCP || !is_here(sk))
+	if (sk->sk_protocol != IPPROTO_TCP ||
+	    sk->__sk_common.skc_net.net->net_cookie != netns_cookie)
 		return 0;
 	counted = bpf_sk_storage_get(&sockets, sk, NULL, begins ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!counted)

@@ -28,7 +28,7 @@ struct sender {
 	__u32 bin[4]; /* of RL_ROWS; a power of two, for the verifier */
 	struct share_draw draw;
 	__u64 level;    /* of its bucket, before the packet; 0 of a stranger */
-	__u32 limit_id; /* with `share`, that was asked last; 0: none yet */
+	__u32 limit_id; /* of the one with `share` that was asked last; 0: none */
 	__u8 busy;      /* senders are asked for their class */
 	__u8 admitted;  /* and whether it admitted the packet */
 };

@@ -63,12 +63,6 @@ static __always_inline bool in6_is_solicited_node(const struct in6_addr *group,
 	       group->s6_addr32[3] == (target->s6_addr32[3] | bpf_htonl(0xff000000));
 }
 
-static __always_inline bool solicitation_holds(const struct neighbour_message *m)
-{
-	return in6_is_link_local(&m->ip.saddr) || in6_same(&m->ip.daddr, &m->target) ||
-	       in6_is_solicited_node(&m->ip.daddr, &m->target);
-}
-
 static __always_inline bool advertisement_holds(const struct neighbour_message *m)
 {
 	bool answers = m->icmp.flags & ADVERTISEMENT_SOLICITED && m->ip.daddr.s6_addr[0] != 0xff;
@@ -90,7 +84,9 @@ static __always_inline bool neighbour_message_holds(const struct neighbour_messa
 	case ROUTER_ADVERTISEMENT:
 		return payload >= 16 && in6_is_link_local(src);
 	case NEIGHBOUR_SOLICITATION:
-		return payload >= 24 && solicitation_holds(m);
+		return payload >= 24 &&
+		       (in6_is_link_local(src) || in6_same(&m->ip.daddr, &m->target) ||
+			in6_is_solicited_node(&m->ip.daddr, &m->target));
 	case NEIGHBOUR_ADVERTISEMENT:
 		return payload >= 24 && advertisement_holds(m);
 	case REDIRECT:

@@ -70,28 +70,19 @@ __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 	return packet_parse_ip(p, &c, skb->protocol, skb->len);
 }
 
-/* The kernel moves the headers to where they can be read. */
-static __always_inline int skb_parse_pulled(struct __sk_buff *skb, struct packet *p)
-{
-	__u32 reach = skb->len < TRANSPORT_MAX ? skb->len : TRANSPORT_MAX;
-
-	return bpf_skb_pull_data(skb, reach) ? PARSE_MALFORMED : skb_parse_linear(skb, p);
-}
-
-static __always_inline bool skb_is_linear(const struct __sk_buff *skb)
-{
-	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
-
-	return data_end - data >= skb->len;
-}
-
+/* Where that is not all, and seems malformed, the kernel moves the headers to where they can be
+ * read.
+ */
 static __always_inline int skb_parse_headers(struct __sk_buff *skb, struct packet *p)
 {
 	int parse = skb_parse_linear(skb, p);
+	__u32 reach;
 
-	if (parse == PARSE_MALFORMED && !skb_is_linear(skb))
-		parse = skb_parse_pulled(skb, p);
-	return parse;
+	if (parse != PARSE_MALFORMED ||
+	    (void *)(long)skb->data_end - (void *)(long)skb->data >= skb->len)
+		return parse;
+	reach = skb->len < TRANSPORT_MAX ? skb->len : TRANSPORT_MAX;
+	return bpf_skb_pull_data(skb, reach) ? PARSE_MALFORMED : skb_parse_linear(skb, p);
 }
 
 static __always_inline long skb_load(struct __sk_buff *skb, __u32 at, void *to, __u32 bytes)

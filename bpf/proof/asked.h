@@ -122,13 +122,6 @@ static __always_inline bool asked_us_first(const struct packet *p, __u16 sport, 
 	return asked_counts(asked_set(table, &key), &key, ASKED_OURS);
 }
 
-/* An ICMP message whose header this is: is it the reply to an echo that this machine requested? */
-static __always_inline bool asked_echo(const struct packet *p, const struct icmp_header *icmp)
-{
-	return is_echo(p, icmp, ECHO_REPLY, ECHO_REPLY_ICMP6) &&
-	       asked_us_first(p, 0, echo_identifier(icmp));
-}
-
 /* UDP: is it noted who sent first, so that this packet has nothing to add? */
 static __always_inline bool asked_settled(const struct packet *p)
 {

@@ -116,6 +116,7 @@ static __always_inline enum proof udp_proof(void *ctx, const struct packet *p,
 	return state == BPF_TCP_ESTABLISHED ? PROOF_ESTABLISHED : bound_proof(p);
 }
 
+/* Is it the reply to an echo that this machine requested? */
 static __always_inline enum proof echo_proof(void *ctx, bool skb, const struct packet *p)
 {
 	struct icmp_header icmp;
@@ -123,7 +124,10 @@ static __always_inline enum proof echo_proof(void *ctx, bool skb, const struct p
 	if (skb ? skb_load(ctx, p->transport, &icmp, sizeof(icmp))
 		: bpf_xdp_load_bytes(ctx, p->transport, &icmp, sizeof(icmp)))
 		return PROOF_NONE;
-	return asked_echo(p, &icmp) ? PROOF_ESTABLISHED : PROOF_NONE;
+	return is_echo(p, &icmp, ECHO_REPLY, ECHO_REPLY_ICMP6) &&
+			       asked_us_first(p, 0, echo_identifier(&icmp))
+		       ? PROOF_ESTABLISHED
+		       : PROOF_NONE;
 }
 
 static __always_inline enum proof simulated_look_up(const struct packet *p)
