@@ -14,9 +14,13 @@ volatile __u64 clock_late_ns = 0; /* of the tick clock behind the precise one; f
 
 static __always_inline __u64 clock_tick(void)
 {
+	/* First: no constant is asked for before, whose address would take a register until then.
+	 */
+	__u64 jiffies = bpf_jiffies64();
+
 	if (config.clock_injected)
 		return clock_now_ns - clock_late_ns;
-	return bpf_jiffies64() * config.clock_tick_ns + config.clock_tick_base_ns;
+	return jiffies * config.clock_tick_ns + config.clock_tick_base_ns;
 }
 
 static __always_inline __u64 clock_precise(struct packet *p)
