@@ -176,7 +176,7 @@ int tcx_programs_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_
  * check that it is pinned and that the instance has this device. */
 static bool link_is_pinned(const char *path, int ifindex)
 {
-	CLOSED int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path, O_PATH);
 	struct rl_instance info;
 	struct stat pin;
 
@@ -228,7 +228,7 @@ static int link_update(const struct device_program *old, int program_fd)
  * pin. */
 static int next_settle(const char *path)
 {
-	CLOSED int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path, O_PATH);
 
 	if (folder < 0)
 		return folder;

@@ -57,7 +57,7 @@ static int folder_make(const char *pins)
 	trial_folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
-	fd = pins_folder_open_to_read(path);
+	fd = pins_folder_open(path, O_RDONLY);
 	ret = fd < 0 ? fd : lock_wait(fd, path, LOCK_WAIT_MS);
 	if (!ret)
 		ret = group_inherit(pins, TRIAL_FOLDER);

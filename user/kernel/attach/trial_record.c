@@ -39,7 +39,7 @@ int trial_check(const char *pins)
 	if (!*pins)
 		return -ENOENT; /* a simulation */
 	trial_folder_path(pins, path);
-	CLOSED int fd = pins_folder_open_to_read(path);
+	CLOSED int fd = pins_folder_open(path, O_RDONLY);
 	if (fd == -EACCES) {
 		/* For members of the group, who may not lock: a trial that has not been decided is
 		 * taken to run until shortly after its end. */

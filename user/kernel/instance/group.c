@@ -24,7 +24,7 @@
 
 int group_read(const char *path, gid_t *out)
 {
-	CLOSED int fd = pins_folder_open(path);
+	CLOSED int fd = pins_folder_open(path, O_PATH);
 	struct stat folder;
 
 	if (fd < 0)
@@ -57,7 +57,7 @@ int group_inherit(const char *path, const char *name)
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
-	CLOSED int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path, O_PATH);
 	if (folder < 0)
 		return folder;
 	if (fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW))

@@ -28,7 +28,7 @@ void maps_close(struct instance_maps *maps)
 
 int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
 {
-	CLOSED int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path, O_PATH);
 	int ret = folder < 0 ? folder : 0;
 	struct instance_maps maps;
 

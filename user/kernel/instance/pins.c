@@ -182,7 +182,7 @@ bool pins_are_foreign(const char *bpffs)
 	return fd >= 0 && is_foreign(root_owner_check(fd));
 }
 
-static int folder_open(const char *path, int flags)
+int pins_folder_open(const char *path, int flags)
 {
 	const char *below;
 	CLOSED int bpffs = bpffs_open(path, &below);
@@ -191,19 +191,9 @@ static int folder_open(const char *path, int flags)
 	return ret ? ret : open_below(bpffs, below, flags | O_DIRECTORY);
 }
 
-int pins_folder_open(const char *path)
-{
-	return folder_open(path, O_PATH);
-}
-
-int pins_folder_open_to_read(const char *path)
-{
-	return folder_open(path, O_RDONLY);
-}
-
 int pins_dir_open(const char *path, DIR **out)
 {
-	int ret, folder = pins_folder_open_to_read(path);
+	int ret, folder = pins_folder_open(path, O_RDONLY);
 
 	if (folder < 0)
 		return folder;
@@ -290,7 +280,7 @@ int pins_lock_within(const char *path, bool create, unsigned int wait_ms)
 				parent_remove(path);
 			return ret;
 		}
-		fd = private_lock(pins_folder_open_to_read(path), path, wait_ms);
+		fd = private_lock(pins_folder_open(path, O_RDONLY), path, wait_ms);
 		if (fd == -ENOENT && create)
 			continue;
 		if (fd < 0)
@@ -352,7 +342,7 @@ int pin_open(int folder, const char *name, bool write)
 
 int pin_open_at(const char *path, const char *name, bool write)
 {
-	CLOSED int folder = pins_folder_open(path);
+	CLOSED int folder = pins_folder_open(path, O_PATH);
 
 	return folder < 0 ? folder : pin_open(folder, name, write);
 }

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,10 +32,10 @@ int folder_owner_check(int folder);
 /* Whether that of a bpffs is one. */
 bool pins_are_foreign(const char *bpffs);
 
-/* Descriptor of the directory, for names in it (O_PATH). No symbolic link below the bpffs is
- * followed: -ELOOP. */
-int pins_folder_open(const char *path);
-/* The same, for readdir(). */
+/* Descriptor of the directory: O_PATH for names in it, O_RDONLY for readdir() or flock(). No
+ * symbolic link below the bpffs is followed: -ELOOP. */
+int pins_folder_open(const char *path, int flags);
+/* The second, for readdir(). */
 int pins_dir_open(const char *path, DIR **out);
 
 /* The pinned object; read-only unless `write`. */
@@ -55,9 +56,6 @@ int pins_lock_within(const char *path, bool create, unsigned int wait_ms);
 /* The lock of all instances on the bpffs of this path, for what they share. */
 int pins_lock_all(const char *path, unsigned int wait_ms);
 void pins_unlock(int lock); /* nothing if it is negative */
-
-/* Descriptor of a directory, for readdir() or flock(). */
-int pins_folder_open_to_read(const char *path);
 
 /* The id of the policy map, which identifies an instance of any version. -ENOENT without a report
  * if it does not exist. */

@@ -82,7 +82,7 @@ static int pinned_open(const struct instance *instance, uint32_t id)
 /* Was the instance detached after it was opened? */
 static bool is_gone(const struct instance *instance)
 {
-	CLOSED int folder = has_pins(instance) ? pins_folder_open(instance->path) : -1;
+	CLOSED int folder = has_pins(instance) ? pins_folder_open(instance->path, O_PATH) : -1;
 
 	return folder == -ENOENT;
 }

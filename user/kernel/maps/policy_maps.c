@@ -58,7 +58,7 @@ int policy_map_open(const struct instance *instance, enum policy_map map)
 
 	if (!has_pins(instance))
 		return copy_of(instance->policy_maps ? instance->policy_maps[map] : -1);
-	CLOSED int folder = pins_folder_open(instance->path);
+	CLOSED int folder = pins_folder_open(instance->path, O_PATH);
 	if (folder < 0)
 		return folder == -ENOENT ? -ESTALE : folder;
 	/* Readers map the hot table, which the kernel allows only for writable descriptors: it is
@@ -147,7 +147,7 @@ int rules_grow(const struct instance *instance, uint32_t room)
 	CLOSED int before = policy_map_open(instance, POLICY_MAP_rules);
 	CLOSED int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rules", sizeof(uint32_t),
 				       sizeof(struct rl_rule), 2 * room, &opts);
-	CLOSED int folder = pins_folder_open(instance->path);
+	CLOSED int folder = pins_folder_open(instance->path, O_PATH);
 	int ret = before < 0 ? before : fd < 0 ? fd : folder < 0 ? folder : rules_copy(before, fd);
 
 	pin_remove(instance->path, next); /* of a command that was killed */
