@@ -26,10 +26,9 @@ int simulation_restart(struct simulation *simulation, uint64_t now_ns);
 
 struct simulated {
 	enum rl_reason reason;
-	/* Of the rule that decided, of the first limit where several apply; RL_WATCH_ANY: none did.
-	 */
-	uint32_t counter_id;
-	bool cut; /* a rule asked for bytes of the payload that were not captured */
+	uint32_t counter_id; /* the rule's that decided, the first limit's of several;
+			      * RL_WATCH_ANY: none did */
+	bool cut;            /* a rule asked for bytes of the payload that were not captured */
 };
 
 /* Runs packets one after the other, in a fraction of the system calls, and returns the result of

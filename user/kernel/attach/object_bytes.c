@@ -70,7 +70,7 @@ static void *unpack(const struct packed *packed, size_t size)
 	return NULL;
 }
 
-/* What is unpacked is kept by this process and those that it forks, for an attach opens its object
+/* This process, and those that it forks, keep what was unpacked, for an attach opens its object
  * twice. */
 void *object_unpack(enum object_kind kind, size_t *size)
 {

@@ -138,22 +138,21 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 /* *wanted becomes what the program is to have, beside what it has. True if it has to be replaced
  * for that: after an interrupted change its filters may not be those that are noted, nor its rules
  * those that have a pin. */
-static int fit_read(const struct instance *instance, const struct rl_instance *info,
+static int fit_read(const struct instance *instance, struct rl_instance *info,
 		    const struct compiled *next, struct fit *there, struct fit *wanted)
 {
-	bool unsettled = info->program_uses & RL_USE_UNSETTLED;
-	int ret =
-		filters_read(instance, &there->filters) ?: rules_room(instance, &there->rules_room);
+	int ret = instance_info_now(instance, info) ?: filters_read(instance, &there->filters)
+		  ?: rules_room(instance, &there->rules_room);
 
+	if (ret)
+		return report_change_error(instance, ret);
 	there->uses = info->program_uses & RL_USE_PROGRAM;
 	*wanted = *there;
 	wanted->uses |= next->header.uses & RL_USE_PROGRAM;
 	if (wanted->rules_room < next->rules_room)
 		wanted->rules_room = next->rules_room;
 	filters_add(&wanted->filters, next);
-	if (ret)
-		return report_change_error(instance, ret);
-	return unsettled || !same_fit(there, wanted);
+	return info->program_uses & RL_USE_UNSETTLED || !same_fit(there, wanted);
 }
 
 /* Attach makes the companion and notes what the program will need. */
@@ -201,11 +200,8 @@ int program_widen(const struct instance *instance, const struct compiled *next)
 	uint32_t raised;
 	struct fit there, wanted, least;
 	struct rl_instance info;
-	int ret = instance_info_now(instance, &info), lacking;
+	int ret, lacking = fit_read(instance, &info, next, &there, &wanted);
 
-	if (ret)
-		return report_change_error(instance, ret);
-	lacking = fit_read(instance, &info, next, &there, &wanted);
 	if (lacking < 0)
 		return lacking;
 	if (!has_pins(instance))
@@ -254,11 +250,8 @@ int program_widen_check(const struct instance *instance, const struct compiled *
 	struct fit there, wanted;
 	struct rl_instance info;
 	uint32_t raised;
-	int ret = instance_info_now(instance, &info);
+	int ret = fit_read(instance, &info, next, &there, &wanted);
 
-	if (ret)
-		return report_change_error(instance, ret);
-	ret = fit_read(instance, &info, next, &there, &wanted);
 	if (ret <= 0)
 		return ret;
 	info.program_uses = wanted.uses;
