@@ -109,34 +109,28 @@ static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
 	       if_indextoname(info.ifindex, now) && !pins_program_find(path, now, hook, &program);
 }
 
-/* Does nothing if the new name already has pins; detach removes those. Does nothing while a trial
- * runs, because a trial finds its instance by path. */
-static void pins_rename(const char *root, const char *path, const char *device, enum rl_hook hook)
-{
-	char now[IF_NAMESIZE], to[INSTANCE_PATH_MAX];
-	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
-
-	if (lock < 0)
-		return;
-	if (is_renamed(path, device, hook, now) && !pins_path(root, now, hook, to) &&
-	    trial_check(path) == -ENOENT && !rename(path, to))
-		note("%s: renamed to %s, and so is its instance at %s", device, now,
-		     hook_name(hook));
-	pins_unlock(lock);
-}
-
+/* Does nothing for a device whose new name already has pins; detach removes those. Does nothing
+ * while a trial runs, because a trial finds its instance by path. */
 int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 {
-	int ret = pins_root(bpffs, make, out);
-	char now[IF_NAMESIZE];
+	char now[IF_NAMESIZE], to[INSTANCE_PATH_MAX];
+	int lock, ret = pins_root(bpffs, make, out);
 	struct pinned at;
 
 	if (ret)
 		return ret;
 	CLOSED_DIR DIR *dir = opendir(out);
-	while (dir && pins_next(dir, out, &at))
-		if (is_renamed(at.path, at.device, at.hook, now))
-			pins_rename(out, at.path, at.device, at.hook);
+	while (dir && pins_next(dir, out, &at)) {
+		if (!is_renamed(at.path, at.device, at.hook, now))
+			continue;
+		lock = pins_lock_within(at.path, false, LOCK_WORD_MS);
+		if (lock >= 0 && is_renamed(at.path, at.device, at.hook, now) &&
+		    !pins_path(out, now, at.hook, to) && trial_check(at.path) == -ENOENT &&
+		    !rename(at.path, to))
+			note("%s: renamed to %s, and so is its instance at %s", at.device, now,
+			     hook_name(at.hook));
+		pins_unlock(lock);
+	}
 	return 0;
 }
 
