@@ -6,7 +6,6 @@
 #include "kernel/attach/attach.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>

@@ -15,7 +15,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/message.h"
-#include "compile/compile.h"
 #include "compile/numbers.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"

@@ -6,7 +6,6 @@
 
 #include "kernel/attach/tcx.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/map.h"
 #include "rlctl_abi.h"
 
 /* Attaches the program. Sets info->made_clsact, also in the map info_fd, if it created clsact.

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "kernel/attach/program.h"
-#include "kernel/maps/map.h"
 #include "rlctl_abi.h"
 
 #define TCX_PROGRAMS_MAX 63u /* per hook: the kernel's BPF_MPROG_MAX less one */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

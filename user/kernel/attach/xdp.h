@@ -7,7 +7,6 @@
 #include "kernel/attach/mode.h"
 #include "kernel/attach/program.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/map.h"
 #include "rlctl_abi.h"
 
 /* The program that the device runs, perhaps a dispatcher; its id is 0 where there is none. Silent.

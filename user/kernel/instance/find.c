@@ -6,12 +6,10 @@
 #include "kernel/instance/find.h"
 
 #include <errno.h>
-#include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
 #include "base/message.h"
@@ -24,6 +22,7 @@
 #include "kernel/attach/xdp.h"
 #include "kernel/device/device.h"
 #include "kernel/instance/pins.h"
+#include "kernel/maps/map.h"
 #include "kernel/scope.h"
 #include "rlctl.skel.h"
 

@@ -8,7 +8,6 @@
 
 #include "kernel/attach/program.h"
 #include "kernel/instance/instance.h"
-#include "kernel/maps/map.h"
 #include "rlctl_abi.h"
 
 struct device_program;

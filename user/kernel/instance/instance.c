@@ -4,7 +4,6 @@
 #include "kernel/instance/instance.h"
 
 #include <errno.h>
-#include <linux/if_link.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -19,7 +19,6 @@
 #include "kernel/instance/pins.h"
 #include "kernel/scope.h"
 #include "liveness.skel.h"
-#include "rlctl_abi.h"
 
 /* The program's answer; 0 ("unknown") if it could not run. */
 static uint32_t ask(const struct bpf_program *program, uint64_t first, uint64_t second)

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/message.h"
-#include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/policy/policy_read.h"

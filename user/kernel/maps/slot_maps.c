@@ -8,7 +8,6 @@
 
 #include <bpf/bpf.h>
 
-#include "compile/compile.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
