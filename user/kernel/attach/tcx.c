@@ -11,7 +11,6 @@
 
 #include <bpf/bpf.h>
 
-#include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/pins.h"
 #include "kernel/scope.h"
@@ -97,19 +96,17 @@ static int link_read(int fd, struct tcx_link *out)
 }
 
 /* The id of the program at ingress that belongs to the device's xdp instance, which runs before
- * that of ingress itself; 0: none. `path` is the pin directory of ingress. */
+ * that of ingress itself; 0: none. */
 static uint32_t xdp_stand_in(const struct tc_place *place)
 {
-	const char *path = place->pins, *ingress = hook_name(RL_HOOK_INGRESS);
-	int folder = (int)(strlen(path) - strlen(ingress));
+	char root[INSTANCE_PATH_MAX], xdp[INSTANCE_PATH_MAX];
 	struct device_program program;
-	char xdp[INSTANCE_PATH_MAX];
 	uint32_t policy;
 
-	if (place->hook != RL_HOOK_INGRESS || folder < 0 || strcmp(path + folder, ingress) != 0)
+	if (place->hook != RL_HOOK_INGRESS || place->first)
 		return 0;
-	snprintf(xdp, sizeof(xdp), "%.*s%s", folder, path, hook_name(RL_HOOK_XDP));
-	if (pins_policy_id(xdp, &policy) ||
+	pins_parent(place->pins, 1, root);
+	if (pins_path(root, place->device, RL_HOOK_XDP, xdp) || pins_policy_id(xdp, &policy) ||
 	    tcx_program_find((int)place->ifindex, place->hook, policy, &program))
 		return 0;
 	return program.id;

@@ -50,11 +50,9 @@ static int link_read(const struct nlmsghdr *message, void *arg)
 	const struct nlattr *address;
 	int *at;
 
-	if (netlink_attribute(message, sizeof(*link), IFLA_LINK_NETNSID, 0))
-		below = 0; /* a number of another namespace */
-	if (tunnel_kind_of(message))
-		below = 0; /* has other packets */
-	if (below && stack_find(stack, below))
+	/* Not a number of another namespace, nor that of a tunnel, which has other packets. */
+	if (below && !netlink_attribute(message, sizeof(*link), IFLA_LINK_NETNSID, 0) &&
+	    !tunnel_kind_of(message) && stack_find(stack, below))
 		stack_add(stack, link->ifi_index);
 	at = stack_find(stack, link->ifi_index);
 	if (!at)
