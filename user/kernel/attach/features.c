@@ -62,19 +62,6 @@ int cpus_read(struct cpu_facts *out)
 	return 0;
 }
 
-static int map_probe(const struct bpf_map *map, uint64_t *asked, missing_feature_fn missing,
-		     void *arg)
-{
-	enum bpf_map_type type = bpf_map__type(map);
-
-	if (*asked & 1ull << type)
-		return 0;
-	*asked |= 1ull << type;
-	if (libbpf_probe_bpf_map_type(type, NULL) == 0)
-		missing("map type", libbpf_bpf_map_type_str(type), arg);
-	return 1;
-}
-
 static int maps_probe(const struct bpf_object *object, missing_feature_fn missing, void *arg)
 {
 	uint64_t asked = 0;
@@ -83,9 +70,16 @@ static int maps_probe(const struct bpf_object *object, missing_feature_fn missin
 
 	bpf_object__for_each_map(map, object)
 	{
-		count += map_probe(map, &asked, missing, arg);
-		if (bpf_map__inner_map(map))
-			count += map_probe(bpf_map__inner_map(map), &asked, missing, arg);
+		for (struct bpf_map *at = map; at; at = bpf_map__inner_map(at)) {
+			enum bpf_map_type type = bpf_map__type(at);
+
+			if (asked & 1ull << type)
+				continue;
+			asked |= 1ull << type;
+			count++;
+			if (libbpf_probe_bpf_map_type(type, NULL) == 0)
+				missing("map type", libbpf_bpf_map_type_str(type), arg);
+		}
 	}
 	return count;
 }
