@@ -20,11 +20,14 @@
 	"in\n"                                                                                   \
 	"  RLCTL_REDIS_PASSWORD.\n"
 
-#define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
+#define OPT(name)       OPTION_BIT(name)
+#define CAP(name)       PRIVILEGE_BIT(name)
+
+#define PRIVILEGES_LOAD (CAP(BPF) | CAP(NET_ADMIN) | CAP(PERFMON))
 /* To find the SSH session in the environment of other users' processes, and to read their files. */
 /* The guard asks the kernel for the peers of WireGuard with it. */
-#define PRIVILEGES_TUNNEL PRIVILEGE_BIT(NET_ADMIN)
-#define PRIVILEGES_GUARD  (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
+#define PRIVILEGES_TUNNEL CAP(NET_ADMIN)
+#define PRIVILEGES_GUARD  (CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH))
 
 /* A row: its name, words, summary and function, then what else is so of it. */
 #define VERB(name_, words_, summary_, run_, ...)                                          \
@@ -35,66 +38,60 @@
 #define WORDS(min, max) .words_min = (min), .words_max = (max)
 /* Runs on each instance that the target selects. */
 #define EACH_INSTANCE .options = OPTIONS_INSTANCE, .many = true
-#define WRITES_POLICY                                             \
-	.needs = PRIVILEGE_BIT(BPF), .aside = PRIVILEGES_PROGRAM, \
-	.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN), .many = true
-#define WRITES_MEMBERS                                                              \
-	.options = OPTIONS_INSTANCE | OPTION_BIT(YES), .needs = PRIVILEGE_BIT(BPF), \
-	.aside = PRIVILEGES_TUNNEL, .many = true
+#define WRITES_POLICY                                                                          \
+	.needs = CAP(BPF), .aside = PRIVILEGES_PROGRAM, .uses = PRIVILEGES_GUARD | CAP(CHOWN), \
+	.many = true
+#define WRITES_MEMBERS                                                                         \
+	.options = OPTIONS_INSTANCE | OPT(YES), .needs = CAP(BPF), .aside = PRIVILEGES_TUNNEL, \
+	.many = true
 
 const struct verb all_verbs[] = {
 	VERB("attach", "DEV", "Attach a limiter to a device", cmd_attach,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
-			OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
-			OPTION_BIT(PREFIXES) | OPTION_BIT(BANS) | OPTION_BIT(LOG_DEPTH) |
-			OPTION_BIT(STATE) | OPTION_BIT(CHALLENGE_RATE) | OPTION_BIT(FQ) |
-			OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(LAST) |
-			OPTION_BIT(REPLACE) | OPTION_BIT(TRY) | OPTION_BIT(FOLLOW),
+	     .options = OPTIONS_INSTANCE | OPT(YES) | OPT(MODE) | OPT(BY) | OPT(POLICY) |
+			OPT(TABLE) | OPT(SOURCES) | OPT(PREFIXES) | OPT(BANS) | OPT(LOG_DEPTH) |
+			OPT(STATE) | OPT(CHALLENGE_RATE) | OPT(FQ) | OPT(GROUP) | OPT(OR_APPLY) |
+			OPT(LAST) | OPT(REPLACE) | OPT(TRY) | OPT(FOLLOW),
 	     .device = DEVICE_MUST, .hooks = true, .many = true, .needs = PRIVILEGES_LOAD,
-	     .uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+	     .uses = CAP(SYS_ADMIN) | PRIVILEGES_GUARD | CAP(CHOWN),
 	     .texts = {{OPTION_HOOK, "hook, default xdp; may be given several times", NULL},
 		       {OPTION_BY, "address to match; default source, egress: dest", "source|dest"},
 		       {OPTION_TRY, "detach again unless confirmed within this time", NULL},
 		       {OPTION_FOLLOW, "go on and attach to devices that come", NULL},
 		       {OPTION_YES, "do not ask about a policy that may lock you out", NULL}}),
 	VERB("detach", "DEV", "Detach the limiter from a device", cmd_detach, EACH_INSTANCE,
-	     .device = DEVICE_MUST, .hooks = true,
-	     .needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
+	     .device = DEVICE_MUST, .hooks = true, .needs = CAP(NET_ADMIN) | CAP(SYS_ADMIN),
 	     .texts = {{OPTION_HOOK, "hook, default xdp or the only one; several times", NULL}},
 	     .takes = true),
 	VERB("status", "[DEV]", "Show the attached limiters", cmd_status, EACH_INSTANCE,
 	     .device = DEVICE_MAY, .texts = {{OPTION_HOOK, "only instances at this hook", NULL}}),
 	VERB("ban", "ADDRESS ... [for DURATION]",
 	     "Deny addresses or prefixes for a time; default 1h", cmd_ban, WORDS(1, -1),
-	     WRITES_POLICY, .options = OPTIONS_INSTANCE | OPTION_BIT(YES)),
+	     WRITES_POLICY, .options = OPTIONS_INSTANCE | OPT(YES)),
 	VERB("unban", "ADDRESS ...",
 	     "Delete what denies addresses: rules, members of sets, bans by limits", cmd_unban,
 	     WORDS(1, -1), WRITES_POLICY, .options = OPTIONS_INSTANCE, .takes = true),
 	VERB("alarm on", "ALARM [for DURATION]",
 	     "Turn a manual alarm on; without a time until alarm off", cmd_alarm_on, WORDS(1, 3),
-	     EACH_INSTANCE, .needs = PRIVILEGE_BIT(BPF)),
+	     EACH_INSTANCE, .needs = CAP(BPF)),
 	VERB("alarm off", "ALARM", "Turn a manual alarm off", cmd_alarm_off, WORDS(1, 1),
-	     EACH_INSTANCE, .needs = PRIVILEGE_BIT(BPF), .takes = true),
+	     EACH_INSTANCE, .needs = CAP(BPF), .takes = true),
 	VERB("alarm list", "", "List the alarms of the policy, and which are on", cmd_alarm_list,
 	     EACH_INSTANCE),
 	VERB("rule add", "PREFIX [MATCH] ACTION",
 	     "Add a rule, or replace the one with the same prefix and match", cmd_rule_add,
 	     WORDS(1, -1), WRITES_POLICY, .more = RULE_MORE,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(FILE) | OPTION_BIT(YES),
-	     .words_none = OPTION_BIT(FILE)),
+	     .options = OPTIONS_INSTANCE | OPT(FILE) | OPT(YES), .words_none = OPT(FILE)),
 	VERB("rule del", "PREFIX [MATCH] [ACTION]", "Delete the rules of a prefix and match",
 	     cmd_rule_del, WORDS(1, -1), WRITES_POLICY, .more = RULE_MORE,
-	     .options =
-		     OPTIONS_INSTANCE | OPTION_BIT(FILE) | OPTION_BIT(IF_EXISTS) | OPTION_BIT(YES),
-	     .words_none = OPTION_BIT(FILE), .takes = true),
+	     .options = OPTIONS_INSTANCE | OPT(FILE) | OPT(IF_EXISTS) | OPT(YES),
+	     .words_none = OPT(FILE), .takes = true),
 	VERB("rule get", "ADDRESS", "Show the rules that decide for an address", cmd_rule_get,
 	     WORDS(1, 1), EACH_INSTANCE),
 	VERB("rule list", "[PREFIX [MATCH]]",
 	     "List all rules or those of a prefix; -v lists details", cmd_rule_list, WORDS(0, -1),
 	     EACH_INSTANCE),
-	VERB("rule flush", "", "Delete all rules", cmd_rule_flush, EACH_INSTANCE,
-	     .needs = PRIVILEGE_BIT(BPF), .aside = PRIVILEGES_PROGRAM, .uses = PRIVILEGE_BIT(CHOWN),
-	     .takes = true),
+	VERB("rule flush", "", "Delete all rules", cmd_rule_flush, EACH_INSTANCE, .needs = CAP(BPF),
+	     .aside = PRIVILEGES_PROGRAM, .uses = CAP(CHOWN), .takes = true),
 	VERB("set add", "SET ADDRESS ...|-", "Add members to a set, or extend their time",
 	     cmd_set_add, WORDS(2, -1), WRITES_MEMBERS, .more = SET_MORE),
 	VERB("set del", "SET ADDRESS ...|-", "Delete members of a set", cmd_set_del, WORDS(2, -1),
@@ -109,32 +106,29 @@ const struct verb all_verbs[] = {
 	VERB("set swap", "SET FILE|-", "Replace all members of a set at once", cmd_set_swap,
 	     WORDS(2, 2), WRITES_MEMBERS),
 	VERB("set load", "[SET ...]", "Load the files of sets", cmd_set_load, WORDS(0, -1),
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(DUE) | OPTION_BIT(YES),
-	     .needs = PRIVILEGE_BIT(BPF),
-	     .uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(DAC_OVERRIDE) | PRIVILEGE_BIT(CHOWN),
+	     .options = OPTIONS_INSTANCE | OPT(DUE) | OPT(YES), .needs = CAP(BPF),
+	     .uses = PRIVILEGES_GUARD | CAP(DAC_OVERRIDE) | CAP(CHOWN),
 	     .texts = {{OPTION_YES, "load what is refused otherwise", NULL}}, .many = true),
 	VERB("set save", "[FILE|-]", "Write the members of sets without a file to a file",
-	     cmd_set_save, WORDS(0, 1), EACH_INSTANCE, .needs = PRIVILEGE_BIT(BPF),
-	     .uses = PRIVILEGE_BIT(DAC_OVERRIDE) | PRIVILEGE_BIT(CHOWN)),
+	     cmd_set_save, WORDS(0, 1), EACH_INSTANCE, .needs = CAP(BPF),
+	     .uses = CAP(DAC_OVERRIDE) | CAP(CHOWN)),
 	VERB("set restore", "[FILE|-]",
 	     "Bring back the members that were saved, with the time that is left", cmd_set_restore,
-	     WORDS(0, 1), EACH_INSTANCE, .needs = PRIVILEGE_BIT(BPF),
-	     .uses = PRIVILEGE_BIT(DAC_READ_SEARCH)),
+	     WORDS(0, 1), EACH_INSTANCE, .needs = CAP(BPF), .uses = CAP(DAC_READ_SEARCH)),
 	VERB("explain", "ADDRESS [MATCH]",
 	     "Show what becomes of a packet, rule by rule, without sending it", cmd_explain,
 	     WORDS(1, -1),
 	     .more = "ADDRESS is the packet's source, or its destination where rules go by it. MATCH are\n"
 		     "  its other fields, in the words of rules, and `length N`, the bytes of the IP packet.\n",
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(POLICY), .uses = PRIVILEGE_BIT(BPF),
+	     .options = OPTIONS_INSTANCE | OPT(POLICY), .uses = CAP(BPF),
 	     .texts = {{OPTION_POLICY, "this policy, instead of the one in force", NULL}},
 	     .many = true),
 	VERB("apply", "POLICY|-", "Replace the whole policy atomically", cmd_apply, WORDS(1, 1),
-	     WRITES_POLICY,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
-	     .needs_none = OPTION_BIT(CHECK)),
+	     WRITES_POLICY, .options = OPTIONS_INSTANCE | OPT(CHECK) | OPT(TRY) | OPT(YES),
+	     .needs_none = OPT(CHECK)),
 	VERB("undo", "[N]", "Apply again the policy that apply replaced, or the one N before",
 	     cmd_undo, WORDS(0, 1), WRITES_POLICY,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
+	     .options = OPTIONS_INSTANCE | OPT(CHECK) | OPT(TRY) | OPT(YES),
 	     .texts = {{OPTION_CHECK, "only show what would change", NULL}}, .takes = true),
 	VERB("diff", "POLICY|-", "Show what apply would change", cmd_diff, WORDS(1, 1),
 	     EACH_INSTANCE),
@@ -147,96 +141,86 @@ const struct verb all_verbs[] = {
 	VERB("policies", "[POLICY]", "List the policies that come with rlctl, or print one",
 	     cmd_policies, WORDS(0, 1), .options = OPTIONS_COMMON),
 	VERB("save", "[FILE]", "Write the policy in force to the file that is applied at boot",
-	     cmd_save, WORDS(0, 1), EACH_INSTANCE,
-	     .uses = PRIVILEGE_BIT(DAC_OVERRIDE) | PRIVILEGE_BIT(CHOWN)),
+	     cmd_save, WORDS(0, 1), EACH_INSTANCE, .uses = CAP(DAC_OVERRIDE) | CAP(CHOWN)),
 	VERB("show", "[DEV]", "Print the policy in the format that apply reads", cmd_show,
 	     EACH_INSTANCE, .device = DEVICE_MAY),
 	VERB("stats", "[DEV]", "Show passed and dropped packets by reason and rule", cmd_stats,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(SINCE) |
-			OPTION_BIT(SORT) | OPTION_BIT(PROMETHEUS) | OPTION_BIT(RULES),
-	     .uses = PRIVILEGE_BIT(BPF), .device = DEVICE_MAY, .many = true,
+	     .options = OPTIONS_INSTANCE | OPT(WATCH) | OPT(SINCE) | OPT(SORT) | OPT(PROMETHEUS) |
+			OPT(RULES),
+	     .uses = CAP(BPF), .device = DEVICE_MAY, .many = true,
 	     .texts = {{OPTION_HOOK, "only instances at this hook", NULL}}),
 	VERB("exporter", "", "Serve the counters to Prometheus over HTTP", cmd_exporter,
-	     .options =
-		     (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN) | OPTION_BIT(RULES),
-	     .uses = PRIVILEGE_BIT(NET_BIND_SERVICE)),
+	     .options = (OPTIONS_COMMON & ~OPT(JSON)) | OPT(LISTEN) | OPT(RULES),
+	     .uses = CAP(NET_BIND_SERVICE)),
 	VERB("top", "[DEV]", "Show the busiest sources live; --once or -j prints one snapshot",
 	     cmd_top,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(BY) | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
-			OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
-	     .device = DEVICE_MAY, .needs = PRIVILEGE_BIT(BPF),
-	     .uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN), .many = true,
+	     .options = OPTIONS_INSTANCE | OPT(BY) | OPT(ONCE) | OPT(PREFIX) | OPT(RATE) |
+			OPT(SECONDS),
+	     .device = DEVICE_MAY, .needs = CAP(BPF), .uses = PRIVILEGES_GUARD | CAP(CHOWN),
+	     .many = true,
 	     .texts = {{OPTION_RATE, "maximum packets sampled per second; default 2000", NULL},
 		       {OPTION_PREFIX, "only sources or destinations in this prefix", NULL},
 		       {OPTION_SECONDS, "duration of the snapshot of --once and -j; default 1",
 			NULL},
 		       {OPTION_JSON, "print one snapshot as JSON", NULL}}),
 	VERB("monitor", "[DEV]", "Show dropped packets, or write them to a capture", cmd_monitor,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(PASSED) | OPTION_BIT(RATE) |
-			OPTION_BIT(PREFIX) | OPTION_BIT(REASON) | OPTION_BIT(RULE) |
-			OPTION_BIT(WRITE) | OPTION_BIT(PACKETS) | OPTION_BIT(SECONDS),
-	     .device = DEVICE_MAY, .needs = PRIVILEGE_BIT(BPF), .uses = PRIVILEGE_BIT(DAC_OVERRIDE),
+	     .options = OPTIONS_INSTANCE | OPT(PASSED) | OPT(RATE) | OPT(PREFIX) | OPT(REASON) |
+			OPT(RULE) | OPT(WRITE) | OPT(PACKETS) | OPT(SECONDS),
+	     .device = DEVICE_MAY, .needs = CAP(BPF), .uses = CAP(DAC_OVERRIDE),
 	     .texts = {{OPTION_RATE, "maximum packets printed per second; default 100", NULL},
 		       {OPTION_JSON, "print one JSON document per packet", NULL}}),
 	VERB("events", "[DEV] [-- ARGUMENT...]",
 	     "Show what has happened: drops, bans, alarms, changes; --follow goes on", cmd_events,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(SINCE) | OPTION_BIT(ONLY) |
-			OPTION_BIT(PACKETS) | OPTION_BIT(FOLLOW) | OPTION_BIT(KEEP) |
-			OPTION_BIT(EXEC) | OPTION_BIT(USER) | OPTION_BIT(EXEC_MAX) |
-			OPTION_BIT(EXEC_TIMEOUT),
-	     .device = DEVICE_MAY, .uses = PRIVILEGE_BIT(BPF),
-	     .aside = PRIVILEGE_BIT(SETUID) | PRIVILEGE_BIT(SETGID) | PRIVILEGE_BIT(KILL),
+	     .options = OPTIONS_INSTANCE | OPT(SINCE) | OPT(ONLY) | OPT(PACKETS) | OPT(FOLLOW) |
+			OPT(KEEP) | OPT(EXEC) | OPT(USER) | OPT(EXEC_MAX) | OPT(EXEC_TIMEOUT),
+	     .device = DEVICE_MAY, .uses = CAP(BPF), .aside = CAP(SETUID) | CAP(SETGID) | CAP(KILL),
 	     .many = true, .rest = true,
 	     .texts = {{OPTION_HOOK, "only instances at this hook", NULL},
 		       {OPTION_JSON, "print one JSON document per event", NULL},
 		       {OPTION_SINCE, "only what has happened since: 2h ago, or a time", "TIME"},
 		       {OPTION_PACKETS, "the last N events; with --follow the next", NULL}}),
 	VERB("report", "[DEV]", "Sum up the attacks of the last day, to be sent on", cmd_report,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(SINCE) | OPTION_BIT(WRITE),
-	     .device = DEVICE_MAY, .many = true,
-	     .uses = PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(DAC_OVERRIDE),
+	     .options = OPTIONS_INSTANCE | OPT(SINCE) | OPT(WRITE), .device = DEVICE_MAY,
+	     .many = true, .uses = CAP(BPF) | CAP(DAC_OVERRIDE),
 	     .texts = {{OPTION_HOOK, "only instances at this hook", NULL},
 		       {OPTION_SINCE, "what was not over then: 2h ago, or a time; default 24h",
 			"TIME"},
 		       {OPTION_WRITE, "write a page for a browser instead", NULL}}),
 	VERB("simulate", "POLICY PCAP", "Run a policy over a capture, without a device",
 	     cmd_simulate, WORDS(2, 2),
-	     .options = OPTIONS_COMMON | OPTION_BIT(VERDICTS) | OPTION_BIT(LOCAL) |
-			OPTION_BIT(ALARM) | OPTION_BIT(REPORT) | OPTION_BIT(AGAINST),
+	     .options = OPTIONS_COMMON | OPT(VERDICTS) | OPT(LOCAL) | OPT(ALARM) | OPT(REPORT) |
+			OPT(AGAINST),
 	     .needs = PRIVILEGES_LOAD,
-	     .uses = PRIVILEGE_BIT(DAC_READ_SEARCH) | PRIVILEGE_BIT(DAC_OVERRIDE) |
-		     PRIVILEGE_BIT(CHOWN)),
+	     .uses = CAP(DAC_READ_SEARCH) | CAP(DAC_OVERRIDE) | CAP(CHOWN)),
 	VERB("suggest", "[FILE ...]",
 	     "Suggest a policy from captures, or from what a device receives", cmd_suggest,
 	     WORDS(0, -1),
 	     .more = "FILE ... are further captures, after --capture FILE. Without --capture, the device that\n"
 		     "  -i names is watched for ten minutes; Ctrl-C prints what is known by then.\n",
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(CAPTURE) | OPTION_BIT(LOCAL) |
-			OPTION_BIT(FOR) | OPTION_BIT(RATE) | OPTION_BIT(HEADROOM) |
-			OPTION_BIT(ENFORCE),
-	     .needs = PRIVILEGE_BIT(BPF), .uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
+	     .options = OPTIONS_INSTANCE | OPT(CAPTURE) | OPT(LOCAL) | OPT(FOR) | OPT(RATE) |
+			OPT(HEADROOM) | OPT(ENFORCE),
+	     .needs = CAP(BPF), .uses = CAP(DAC_READ_SEARCH),
 	     .texts = {{OPTION_RATE, "maximum packets sampled per second; default 10000", NULL}}),
 	VERB("source show", "ADDRESS",
 	     "Show whether an address is affected: denied, dropped, banned, what is left",
-	     cmd_source_show, WORDS(1, 1), .options = OPTIONS_INSTANCE | OPTION_BIT(SECONDS),
-	     .uses = PRIVILEGE_BIT(BPF),
+	     cmd_source_show, WORDS(1, 1), .options = OPTIONS_INSTANCE | OPT(SECONDS),
+	     .uses = CAP(BPF),
 	     .texts = {{OPTION_SECONDS, "watch its packets for S seconds; default 1", NULL}}),
 	VERB("source list", "[DEV]", "Show which sources are banned, and which are at a limit",
 	     cmd_source_list,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(BANNED) | OPTION_BIT(LIMITED) |
-			OPTION_BIT(RULE) | OPTION_BIT(SECONDS),
+	     .options = OPTIONS_INSTANCE | OPT(BANNED) | OPT(LIMITED) | OPT(RULE) | OPT(SECONDS),
 	     .device = DEVICE_MAY, .many = true,
 	     .texts = {{OPTION_RULE, "only what this quoted rule limits or may have banned", NULL},
 		       {OPTION_SECONDS,
 			"look for sources in the hot table for S seconds; default 1", NULL}},
-	     .needs = PRIVILEGE_BIT(BPF), .needs_none = OPTION_BIT(BANNED)),
+	     .needs = CAP(BPF), .needs_none = OPT(BANNED)),
 	VERB("source forgive", "ADDRESS", "Clear the states and bans of an address",
 	     cmd_source_forgive, WORDS(1, 1), .options = OPTIONS_INSTANCE, .takes = true),
 	VERB("fleet join", "", "Share fleet limits with other machines; runs until stopped",
 	     cmd_fleet_join, .more = FLEET_MORE,
-	     .options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) | OPTION_BIT(NODE) |
-			OPTION_BIT(INTERVAL) | OPTION_BIT(MEMBERS),
-	     .uses = PRIVILEGE_BIT(DAC_OVERRIDE),
+	     .options = OPTIONS_INSTANCE | OPT(REDIS) | OPT(NAME) | OPT(NODE) | OPT(INTERVAL) |
+			OPT(MEMBERS),
+	     .uses = CAP(DAC_OVERRIDE),
 	     /* for a socket that only Redis' user may open */),
 	VERB("fleet status", "", "Show members, leases and shared limits", cmd_fleet_status,
 	     .options = OPTIONS_INSTANCE,
@@ -245,14 +229,13 @@ const struct verb all_verbs[] = {
 	VERB("fleet leave", "", "Stop the agent; limits then apply to this machine alone",
 	     cmd_fleet_leave, .options = OPTIONS_INSTANCE),
 	VERB("doctor", "[DEV]", "Check the machine and its devices, and suggest fixes", cmd_doctor,
-	     .options = OPTIONS_COMMON | OPTION_BIT(INTERFACE), .device = DEVICE_MAY,
-	     .uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(NET_RAW),
+	     .options = OPTIONS_COMMON | OPT(INTERFACE), .device = DEVICE_MAY,
+	     .uses = PRIVILEGES_LOAD | CAP(SYS_ADMIN) | CAP(NET_RAW),
 	     .texts = {{OPTION_INTERFACE, "device; default: every device with an instance", NULL}}),
 	VERB("completion", "bash|zsh", "Print the completion script for a shell", cmd_completion,
 	     WORDS(1, 1), .options = OPTIONS_COMMON),
 	VERB("complete", "-- WORD ...", "Print the candidates for the last word", cmd_complete,
-	     WORDS(0, -1), .options = OPTIONS_COMMON, .uses = PRIVILEGE_BIT(SYS_ADMIN),
-	     .hidden = true),
+	     WORDS(0, -1), .options = OPTIONS_COMMON, .uses = CAP(SYS_ADMIN), .hidden = true),
 	VERB("help", "[VERB]", "Show this help, or that of a verb", cmd_help, WORDS(0, -1),
 	     .options = OPTIONS_COMMON),
 	{0},
