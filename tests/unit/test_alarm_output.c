@@ -8,7 +8,6 @@
 #include "base/message.h" /* before cmocka, which makes a macro of the name fail */
 #include "base/units.h"
 #include "cases.h"
-#include "cli/output/alarms_output.h"
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"
 #include "cli/output/stats_output.h"

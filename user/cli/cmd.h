@@ -236,7 +236,11 @@ typedef int (*targets_fn)(const struct command *one, void *arg);
 int targets_read(const struct command *command, targets_fn run, void *arg);
 /* Prints a heading of one of them, and before others than the first an empty line. */
 void heading_print(const char *name, enum rl_hook hook, bool *first);
-/* Prints the document or puts it into the array of targets_read(); takes ownership. */
+/* With -j, prints the document or puts it into the array of targets_read(). A verb makes it in any
+ * case, and beside it the text: this function and text_print() decide which of both is shown.
+ * Not made without -j are documents that are long, of streams or of what text has not: the members
+ * of a set, counters, readings, and with them whatever `report` of output.h is for. Takes
+ * ownership. */
 void document_print(const struct command *command, struct json_object *document);
 
 /* Checks all of them (PHASE_CHECK), then changes one after the other; reports what was changed
@@ -244,12 +248,6 @@ void document_print(const struct command *command, struct json_object *document)
 int targets_change(const struct command *command, targets_fn run, void *arg);
 /* Only checks. */
 int targets_check(const struct command *command, targets_fn run, void *arg);
-
-struct guard;
-/* Runs a change with its guard, and again where that asks and the user agrees. `once` returns 0, an
- * error, or GUARD_ASKS. */
-int guarded_change(const struct command *command, struct guard *guard, bool only_warns,
-		   int (*once)(const struct command *command, void *arg), void *arg);
 
 /* ---- options.c, verb.c: parsing the command line */
 
@@ -351,11 +349,19 @@ int file_kind_check(const char *path, int fd);
 /* The whole file; "-" is standard input, and a word that is no file here the name of a policy that
  * comes with rlctl. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
+/* Puts the files that a policy includes in the place of its `include` lines (include.c). `fd` is
+ * the open file, which is distinguished from the files that it includes; names in it are relative
+ * to the folder of `path`, or to the current one if that is NULL. An include that cannot be
+ * followed stays in the text, with its error in file->errors. 0 or -1; reports. */
+int includes_expand(struct policy_file *file, int fd, const char *path);
 /* The rest of an open file. NULL or the error. Silent. */
 const char *policy_descriptor_load(int fd, const char *name, struct policy_file *out);
 /* The same. 0 or -1; reports. */
 int policy_descriptor_read(int fd, const char *name, struct policy_file *out);
 void policy_file_clear(struct policy_file *file);
+/* Policies and files, zero-initialised, that are cleared at the end of their block. */
+#define CLEARED      __attribute__((cleanup(policy_clear)))
+#define CLEARED_FILE __attribute__((cleanup(policy_file_clear)))
 /* The lines of the policy, as `show` prints them; the caller frees them. Exits if out of memory. */
 char *policy_text(const struct policy *policy, const struct policy_context *ctx, size_t *size);
 

@@ -11,14 +11,6 @@
 #include "kernel/device/netns.h"
 #include "kernel/failures.h"
 
-/* If a standard stream is closed, the next file opened would take its number and be written to. */
-static void streams_secure(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
-			_exit(EXIT_FAILURE);
-}
-
 /* Drops every capability that the verb's row does not list; CAP_SYS_ADMIN only after entering the
  * namespace. */
 static int privileges_settle(const struct command *command)
@@ -63,7 +55,11 @@ int main(int argc, char **argv)
 	struct command command;
 	int rc;
 
-	streams_secure();
+	/* If a standard stream is closed, the next file opened would take its number and be written
+	 * to. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			_exit(EXIT_FAILURE);
 	output_begin();
 	verbs = all_verbs;
 	signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE instead: what was begun is ended */

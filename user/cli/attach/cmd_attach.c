@@ -70,10 +70,10 @@ static int options_get(const struct command *command, struct attach_options *out
 	return 0;
 }
 
-/* Options that apply to one hook only. */
-static int hooks_check(const struct command *command, unsigned int hooks)
+/* Options that apply to one hook only, or to one another. */
+static int options_check(const struct command *command, unsigned int hooks)
 {
-	bool tries = option_given(command, OPTION_TRY);
+	bool tries = option_given(command, OPTION_TRY), last = option_given(command, OPTION_LAST);
 	uint64_t try_ns;
 
 	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
@@ -88,7 +88,15 @@ static int hooks_check(const struct command *command, unsigned int hooks)
 		return wrong("attach: --replace cannot be undone: leave --try out");
 	if (tries && hooks & (hooks - 1))
 		return wrong("attach: --try takes only one --hook: attach one after the other");
-	return try_get(command, &try_ns);
+	if (try_get(command, &try_ns))
+		return EXIT_USAGE;
+	if (last &&
+	    (!option_given(command, OPTION_OR_APPLY) || !option_given(command, OPTION_POLICY)))
+		return wrong(
+			"attach: --last needs --or-apply and --policy: add them, or leave it out");
+	if (last && tries)
+		return wrong("attach: a policy on trial is not kept: leave --last or --try out");
+	return 0;
 }
 
 static int hooks_attach(const struct command *command, const struct attach_options *options,
@@ -178,27 +186,13 @@ static int found_apply(const struct command *command, const struct attach_option
 /* ---- --last: the policy that came into force last, for a boot that meets an error in the new one
  */
 
-static int last_check(const struct command *command)
-{
-	const char *policy = command->arguments[OPTION_POLICY];
-
-	if (!option_given(command, OPTION_LAST))
-		return 0;
-	if (!option_given(command, OPTION_OR_APPLY) || !policy)
-		return wrong(
-			"attach: --last needs --or-apply and --policy: add them, or leave it out");
-	if (option_given(command, OPTION_TRY))
-		return wrong("attach: a policy on trial is not kept: leave --last or --try out");
-	return 0;
-}
-
 /* In place of the refused file, which is NULL if it could not be read. Returns -1: what the
  * operator wants is not in force. */
 static int last_attach(const struct command *command, const struct attach_options *options,
 		       unsigned int hooks, const struct policy_file *refused)
 {
 	const char *path = command->arguments[OPTION_LAST], *device = command->target.device;
-	struct policy_file last;
+	CLEARED_FILE struct policy_file last = {0};
 	bool same;
 
 	if (access(path, F_OK) && errno == ENOENT)
@@ -216,7 +210,6 @@ static int last_attach(const struct command *command, const struct attach_option
 		fail("%s: the policy that was in force last is in force again, %s; `rlctl detach "
 		     "%s` ends it",
 		     device, path, device);
-	policy_file_clear(&last);
 	return -1;
 }
 
@@ -341,7 +334,7 @@ int cmd_attach(const struct command *command)
 	struct follower follower;
 	int rc;
 
-	if (options_get(command, &options) || hooks_check(command, hooks) || last_check(command) ||
+	if (options_get(command, &options) || options_check(command, hooks) ||
 	    (many && many_check(command)))
 		return EXIT_USAGE;
 	if (option_given(command, OPTION_REPLACE))

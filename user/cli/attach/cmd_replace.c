@@ -13,8 +13,9 @@
 struct kept {
 	enum option_id option;
 	bool same;
-	const char *has;
 	const char *why; /* what --replace can do with it */
+	const char *has; /* NULL: the number */
+	uint32_t number;
 };
 
 #define KEEPS  "keeps"
@@ -23,43 +24,44 @@ struct kept {
 static int contradicts(const struct instance *instance, const struct command *command,
 		       const struct kept *kept)
 {
-	const char *name = option_rows[kept->option].name;
+	const char *name = option_rows[kept->option].name, *has = kept->has;
+	char number[16];
 
+	if (!has) {
+		snprintf(number, sizeof(number), "%u", kept->number);
+		has = number;
+	}
 	if (!option_given(command, kept->option) || kept->same)
 		return 0;
 	if (option_given(command, OPTION_OR_APPLY)) {
 		note("%s: attached with --%s %s, which stays: to change it, detach (`systemctl "
 		     "stop`) and attach again",
-		     instance->device, name, kept->has);
+		     instance->device, name, has);
 		return 0;
 	}
 	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
 		    "detach %s` and attach again",
-		    instance->device, name, kept->has, kept->why, name, instance->device);
+		    instance->device, name, has, kept->why, name, instance->device);
 }
 
 static int options_check(const struct command *command, const struct attach_options *asked,
 			 const struct instance *instance)
 {
 	const struct rl_instance *info = &instance->info;
-	char sources[16], prefixes[16], log_depth[16], bans[16], rate[16];
 	bool by_dest = command->choices[OPTION_BY];
 	const struct kept rows[] = {
-		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
-		{OPTION_BY, by_dest == info->by_dest, info->by_dest ? "dest" : "source", KEEPS},
-		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
-		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
-		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},
-		{OPTION_STATE, asked->proof == info->proof, proof_name(info->proof), KEEPS},
-		{OPTION_CHALLENGE_RATE, asked->challenge_rate == info->challenge_rate, rate, KEEPS},
-		{OPTION_BANS, asked->bans >= info->bans, bans, RAISES},
+		{OPTION_TABLE, asked->table == info->table, KEEPS, table_name(info->table), 0},
+		{OPTION_BY, by_dest == info->by_dest, KEEPS, info->by_dest ? "dest" : "source", 0},
+		{OPTION_SOURCES, asked->sources == info->sources, KEEPS, NULL, info->sources},
+		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, RAISES, NULL, info->prefixes},
+		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, KEEPS, NULL,
+		 info->log_depth},
+		{OPTION_STATE, asked->proof == info->proof, KEEPS, proof_name(info->proof), 0},
+		{OPTION_CHALLENGE_RATE, asked->challenge_rate == info->challenge_rate, KEEPS, NULL,
+		 info->challenge_rate},
+		{OPTION_BANS, asked->bans >= info->bans, RAISES, NULL, info->bans},
 	};
 
-	snprintf(sources, sizeof(sources), "%u", info->sources);
-	snprintf(prefixes, sizeof(prefixes), "%u", info->prefixes);
-	snprintf(bans, sizeof(bans), "%u", info->bans);
-	snprintf(rate, sizeof(rate), "%u", info->challenge_rate);
-	snprintf(log_depth, sizeof(log_depth), "%u", info->log_depth);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (contradicts(instance, command, &rows[i]))
 			return -1;

@@ -14,19 +14,20 @@
 #include "kernel/state/stats.h"
 #include "watch/events/alarms.h"
 
-static void report_sources(struct report *report, const struct instance *instance,
-			   const struct instance_status *status)
+/* Heading NULL: JSON only. */
+static void report_use(struct report *report, const char *key, const char *heading, uint64_t used,
+		       uint64_t capacity)
 {
-	struct json_object *sources = json_object_new_object();
-	char used[NUMBER_TEXT_MAX], capacity[NUMBER_TEXT_MAX], text[2 * NUMBER_TEXT_MAX + 8];
+	struct json_object *object = json_object_new_object();
+	char number[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX], text[2 * NUMBER_TEXT_MAX + 8];
 
-	number_print(used, status->sources_used);
-	number_print(capacity, instance->info.sources);
-	snprintf(text, sizeof(text), "%s / %s", used, capacity);
-	json_put_number(sources, "used", status->sources_used);
-	json_put_number(sources, "capacity", instance->info.sources);
-	report_text(report, NULL, "sources", text);
-	report_value(report, "sources", sources);
+	number_print(number, used);
+	number_print(most, capacity);
+	snprintf(text, sizeof(text), "%s / %s", number, most);
+	json_put_number(object, "used", used);
+	json_put_number(object, "capacity", capacity);
+	report_text(report, NULL, heading, text);
+	report_value(report, key, object);
 }
 
 /* The probability that a new key finds all ways of its set live, at the current load. The number of
@@ -116,7 +117,6 @@ static void report_instance(struct report *report, const struct found *found,
 	const struct instance *instance = &found->instance;
 	const struct instance_status *status = &found->status;
 	const struct instance_stats *stats = &found->stats;
-	struct json_object *bans = json_object_new_object();
 	char number[NUMBER_TEXT_MAX];
 	struct group *group;
 
@@ -131,10 +131,9 @@ static void report_instance(struct report *report, const struct found *found,
 	report_text(report, "state", all->conntrack ? "state" : NULL,
 		    proof_name(instance->info.proof));
 	report_number(report, "challenge_rate", NULL, instance->info.challenge_rate);
-	report_sources(report, instance, status);
-	json_put_number(bans, "used", status->bans_used);
-	json_put_number(bans, "capacity", instance->info.bans);
-	report_value(report, "bans", bans); /* JSON only: most policies have no bans */
+	report_use(report, "sources", "sources", status->sources_used, instance->info.sources);
+	/* Most policies have no bans. */
+	report_use(report, "bans", NULL, status->bans_used, instance->info.bans);
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
 	report_cpus(report, &instance->info, status, all->cpus);
@@ -195,24 +194,6 @@ static void alarms_note(const struct found *found)
 	free(device);
 }
 
-/* Prints the table; with -j returns the array. */
-static struct json_object *found_report(const struct found_all *all)
-{
-	/* A companion that is missing stays. */
-	static const char *const drops[] = {"companion", "eviction", "of it by CPU", "table",
-					    "program",   "since",    "memory",       "sources",
-					    "state",     "group",    "mode",         NULL};
-	struct report report = {.drops = drops + all->missing};
-	struct json_object *array;
-
-	for (size_t i = 0; i < all->count; i++)
-		report_instance(&report, &all->items[i], all);
-	array = report_end(&report);
-	for (size_t i = 0; !output_json && i < all->count; i++)
-		alarms_note(&all->items[i]);
-	return array;
-}
-
 int nothing_attached(const struct target *target)
 {
 	struct instance instance;
@@ -230,15 +211,25 @@ int nothing_attached(const struct target *target)
 
 int cmd_status(const struct command *command)
 {
+	static const char *const drops[] = {"companion", "eviction", "of it by CPU", "table",
+					    "program",   "since",    "memory",       "sources",
+					    "state",     "group",    "mode",         NULL};
 	struct found_all all = {0};
+	struct report report = {0};
 	struct json_object *array;
 	int rc = instance_for_each(&command->target, visit, &all);
 
 	if (!rc && !all.count)
 		rc = nothing_attached(&command->target);
-	array = found_report(&all);
+	report.drops = drops + all.missing; /* a companion that is missing stays */
 	for (size_t i = 0; i < all.count; i++)
+		report_instance(&report, &all.items[i], &all);
+	array = report_end(&report);
+	for (size_t i = 0; i < all.count; i++) {
+		if (!output_json)
+			alarms_note(&all.items[i]);
 		instance_stats_clear(&all.items[i].stats);
+	}
 	free(all.items);
 	if (!rc && output_json)
 		json_print(array);

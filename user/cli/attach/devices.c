@@ -149,16 +149,6 @@ static int processes_attach(struct many *many, size_t i)
 	return rc;
 }
 
-static void attach_undo(struct many *many)
-{
-	for (size_t i = 0; i < many->count; i++) {
-		if (many->items[i].choice->attached)
-			plans_detach(many->items[i].plans, HOOKS);
-		many->items[i].choice->attached = false;
-	}
-	fail("attach: nothing stays attached by this command");
-}
-
 static int all_attach(struct many *many)
 {
 	static bool warm; /* this process has attached */
@@ -200,8 +190,13 @@ static int all_attach(struct many *many)
 		else
 			note("%s", heard->text);
 	}
+	for (size_t i = 0; rc && !many->keep && i < many->count; i++) {
+		if (many->items[i].choice->attached)
+			plans_detach(many->items[i].plans, HOOKS);
+		many->items[i].choice->attached = false;
+	}
 	if (rc && !many->keep)
-		attach_undo(many);
+		fail("attach: nothing stays attached by this command");
 	return rc ? POLICY_REFUSED : 0;
 }
 

@@ -94,7 +94,7 @@ static void new_attach(struct follower *f)
 {
 	const char *path = f->command.arguments[OPTION_POLICY];
 	struct device_choices all = {0}, wanted = {0};
-	struct policy_file file = {0};
+	CLEARED_FILE struct policy_file file = {0};
 	bool wants = false;
 
 	for (size_t i = 0; i < f->count; i++)
@@ -119,8 +119,6 @@ static void new_attach(struct follower *f)
 		follow_done(f, &wanted);
 	}
 	devices_clear(&all);
-	if (path)
-		policy_file_clear(&file);
 }
 
 void follow_begin(struct follower *f, const struct command *command,

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
-#include "cli/output/pattern_output.h"
+#include "cli/output/state_output.h"
 #include "kernel/attach/hook_names.h"
 #include "policy/names.h"
 

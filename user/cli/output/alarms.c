@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Alarms as JSON, whose keys are stable, and as tables. */
 
-#include "cli/output/alarms_output.h"
+#include "cli/output/stats_output.h"
 
 #include <math.h>
 
@@ -24,17 +24,13 @@ static struct json_object *json_alarm(const struct alarm_now *alarm, const struc
 
 	json_put_text(object, "alarm", alarm->name);
 	json_put_bool(object, "on", alarm->on);
-	if (alarm->since_ns) {
-		time_print(text, clock_realtime(at, alarm->since_ns), false);
-		json_put_text(object, "since", text);
-	}
+	if (alarm->since_ns)
+		json_put_time(object, "since", clock_realtime(at, alarm->since_ns));
 	json_put_number(object, "changes", alarm->changes);
 	if (alarm->manual) {
 		json_put_bool(object, "manual", true);
-		if (alarm->ends_ns) {
-			time_print(text, clock_realtime(at, alarm->ends_ns), false);
-			json_put_text(object, "until", text);
-		}
+		if (alarm->ends_ns)
+			json_put_time(object, "until", clock_realtime(at, alarm->ends_ns));
 		return object;
 	}
 	json_put(object, "counted", json_alarm_amount(alarm, alarm->counted));

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,26 @@ int fail_at(const char *place, const char *line, size_t len, const struct policy
 	}
 	fprintf(stderr, "%s\n%*s^\n", last < len ? "..." : "", indent, "");
 	return -1;
+}
+
+void text_print(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!output_json)
+		vprintf(format, args);
+	va_end(args);
+}
+
+void text_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!output_json)
+		message_send(MESSAGE_NOTE, format, args);
+	va_end(args);
 }
 
 int output_flush(void)

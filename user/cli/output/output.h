@@ -34,6 +34,10 @@ int fail_at(const char *place, const char *line, size_t len, const struct policy
 void status_show(const char *text);
 void status_clear(void);
 
+/* The text in whose place -j prints a document: printf() and note() without -j, else nothing. */
+void text_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void text_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Flushes stdout. 0 or -1; reports, unless nobody reads it any more. */
 int output_flush(void);
 extern bool output_unread; /* found by output_flush() */
@@ -99,6 +103,7 @@ void json_append(struct json_object *array, struct json_object *value);
 void json_put_text(struct json_object *object, const char *key, const char *text);
 void json_put_number(struct json_object *object, const char *key, uint64_t n);
 void json_put_bool(struct json_object *object, const char *key, bool is);
+void json_put_time(struct json_object *object, const char *key, uint64_t realtime_ns); /* UTC */
 struct json_object *json_amount(const struct rl_amount *amount);
 /* Prints one line of ASCII to stdout, and frees the document. */
 void json_print(struct json_object *document);
@@ -133,3 +138,5 @@ void report_value(struct report *report, const char *key, struct json_object *va
 void report_none(struct report *report, const char *heading);
 /* Prints the table; with -j prints nothing and returns the array, which the caller frees. */
 struct json_object *report_end(struct report *report);
+/* The same; the document gets the array. */
+void report_put(struct report *report, struct json_object *document, const char *key);

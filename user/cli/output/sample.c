@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/output/alarms_output.h"
+#include "cli/output/stats_output.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"

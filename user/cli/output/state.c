@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keys of states and bans as text, and their fields in records. */
+/* Keys of states and bans as text, and their fields in records; patterns of packets as JSON. */
 #include "cli/output/state_output.h"
 
 #include <stdio.h>
@@ -78,6 +78,25 @@ void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const str
 	}
 }
 
+void report_source(struct report *report, const struct source_entry *entry)
+{
+	char key[KEY_TEXT_MAX];
+
+	key_print(key, &entry->key, entry->rule);
+	report_begin(report, NULL);
+	report_text(report, "key", "key", key);
+}
+
+void report_rule(struct report *report, const struct source_entry *entry,
+		 const struct policy_context *ctx)
+{
+	char rule[RULE_TEXT_MAX] = "everything";
+
+	if (entry->rule)
+		rule_format(rule, entry->rule, ctx);
+	report_text(report, "rule", "rule", rule);
+}
+
 void report_allowance(struct report *report, const struct source_entry *entry)
 {
 	enum rl_unit unit = entry->rule ? entry->rule->limit.unit : RL_BYTES;
@@ -119,4 +138,18 @@ void report_ban(struct report *report, const struct source_entry *entry)
 	wait_print(text, entry->ban_ns);
 	report_text(report, NULL, "banned for", text);
 	report_value(report, "ban_ns", json_object_new_uint64(entry->ban_ns));
+}
+
+void pattern_json_put(struct json_object *object, const struct pattern *pattern)
+{
+	char text[PATTERN_TEXT_MAX], network[PREFIX_TEXT_MAX];
+
+	pattern_print(text, pattern, false);
+	json_put_text(object, "pattern", text);
+	pattern_print(text, pattern, true);
+	json_put_text(object, "match", text);
+	if (!pattern->network)
+		return;
+	pattern_network_print(network, sizeof(network), pattern->network);
+	json_put_text(object, "from", network);
 }

@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/output/alarms_output.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
 #include "cli/output/shares_output.h"
+#include "cli/output/stats_output.h"
 #include "cli/terminal.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"
@@ -88,21 +88,16 @@ static struct json_object *json_set(const struct policy_set *words, const struct
 		{"added", set->added},     {"extended", set->extended}, {"deleted", set->deleted},
 		{"expired", set->expired}, {"refused", set->refused},
 	};
-	char text[NUMBER_TEXT_MAX];
 
 	json_put_text(object, "set", words->name);
 	json_put_text(object, "source", set_source_names[words->source]);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		json_put_number(object, numbers[i].name, numbers[i].number);
 	json_put(object, "matched", json_amount(&stats->matched));
-	if (set->loaded_ns) {
-		time_print(text, set->loaded_ns, false);
-		json_put_text(object, "loaded", text);
-	}
-	if (set->failed_ns) {
-		time_print(text, set->failed_ns, false);
-		json_put_text(object, "load_failed", text);
-	}
+	if (set->loaded_ns)
+		json_put_time(object, "loaded", set->loaded_ns);
+	if (set->failed_ns)
+		json_put_time(object, "load_failed", set->failed_ns);
 	return object;
 }
 
@@ -147,10 +142,8 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 {
 	struct json_object *object = json_instance(instance);
 	struct json_object *pressure = json_object_new_object();
-	char text[NUMBER_TEXT_MAX];
 
-	time_print(text, instance->info.since_ns, false);
-	json_put_text(object, "since", text);
+	json_put_time(object, "since", instance->info.since_ns);
 	json_put_stats(object, instance, stats);
 	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
 	json_put(object, "pressure", pressure);

@@ -2,7 +2,10 @@
 /* Prints an instance and its counters to stdout. */
 #pragma once
 
+#include "base/clock.h"
+#include "cli/output/output.h"
 #include "kernel/instance/instance.h"
+#include "kernel/state/alarms.h"
 #include "kernel/state/stats.h"
 
 /* The names of RL_PRESSURES. */
@@ -32,3 +35,18 @@ void stats_head_print(const struct instance *instance, const struct instance_sta
 
 /* Only the tables, without the line that names the instance. */
 void stats_print_sums(const struct instance *instance, const struct instance_stats *stats);
+
+/* ---- alarms.c: alarms as JSON, whose keys are stable, and as tables */
+
+/* An amount of what the alarm counts: {"packets"} or {"bytes"}. */
+struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount);
+
+/* All of them as an array. `at`: when they were read. */
+struct json_object *json_alarms(const struct alarms_now *alarms, const struct clock_pair *at);
+
+/* Adds the array "alarms", if the policy has one. */
+void json_put_alarms(struct json_object *object, const struct alarms_now *alarms,
+		     const struct clock_pair *at);
+
+/* Prints a table of them to stdout. */
+void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at);

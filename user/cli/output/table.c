@@ -164,6 +164,14 @@ void json_put_bool(struct json_object *object, const char *key, bool is)
 	json_put(object, key, json_object_new_boolean(is));
 }
 
+void json_put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	time_print(text, realtime_ns, false);
+	json_put_text(object, key, text);
+}
+
 void json_append(struct json_object *array, struct json_object *value)
 {
 	if (!array || !value || json_object_array_add(array, value))
@@ -366,4 +374,12 @@ struct json_object *report_end(struct report *report)
 	table_clear(&report->cells);
 	table_print(all);
 	return NULL;
+}
+
+void report_put(struct report *report, struct json_object *document, const char *key)
+{
+	struct json_object *array = report_end(report);
+
+	if (array)
+		json_put(document, key, array);
 }

@@ -120,7 +120,7 @@ struct apply {
 static int policy_guard(struct apply *apply)
 {
 	const struct instance *instance = &apply->instance;
-	struct policy current = {0};
+	CLEARED struct policy current = {0};
 	struct set_live sets;
 	int rc;
 
@@ -134,7 +134,6 @@ static int policy_guard(struct apply *apply)
 		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, &apply->ctx,
 				    &current, &apply->policy, &sets.members);
 	set_live_close(&sets);
-	policy_clear(&current);
 	return rc;
 }
 
@@ -374,16 +373,12 @@ int policy_file_apply(const struct command *command, const struct policy_file *f
 
 int cmd_apply(const struct command *command)
 {
-	struct policy_file file;
+	CLEARED_FILE struct policy_file file = {0};
 	uint64_t try_ns;
 	int rc = try_get(command, &try_ns);
 
 	if (!rc && try_ns && option_given(command, OPTION_CHECK))
 		return wrong("apply: --check and --try exclude each other: leave one out");
 	rc = rc ?: policy_file_read(command->words[0], &file);
-	if (rc)
-		return rc;
-	rc = policy_file_apply(command, &file);
-	policy_file_clear(&file);
-	return rc;
+	return rc ?: policy_file_apply(command, &file);
 }

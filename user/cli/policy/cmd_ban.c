@@ -91,7 +91,8 @@ struct unban {
 static int rules_unban(struct unban *unban)
 {
 	const struct session *session = unban->session;
-	struct policy before = {0}, after = {0};
+	CLEARED struct policy before = {0};
+	CLEARED struct policy after = {0};
 	char text[RULE_TEXT_MAX];
 	int rc = instance_prefix_read(&session->instance, unban->prefix, &before);
 
@@ -105,8 +106,6 @@ static int rules_unban(struct unban *unban)
 	}
 	if (!rc && after.count < before.count)
 		rc = instance_prefix_write(&session->instance, unban->prefix, &after);
-	policy_clear(&before);
-	policy_clear(&after);
 	return rc;
 }
 
@@ -171,8 +170,8 @@ static void texts_note(const char *device, const char *address, const char *befo
 		       struct json_object *texts, const char *after)
 {
 	for (size_t i = 0; i < json_object_array_length(texts); i++)
-		note("%s: %s: %s%s%s", device, address, before,
-		     json_object_get_string(json_object_array_get_idx(texts, i)), after);
+		text_note("%s: %s: %s%s%s", device, address, before,
+			  json_object_get_string(json_object_array_get_idx(texts, i)), after);
 }
 
 /* Whether an address was denied on one of the instances, and is so still. */
@@ -197,22 +196,19 @@ static void unban_report(const struct command *command, const struct unban *unba
 
 	if (denied)
 		rule_format(still, &denial.rule, &session->ctx);
-	if (output_json) {
-		document = json_instance(&session->instance);
-		json_put_text(document, "address", address);
-		json_put(document, "rules", json_object_get(unban->rules));
-		json_put(document, "sets", json_object_get(unban->sets));
-		json_put_number(document, "bans", unban->bans);
-		if (denied)
-			json_put_text(document, "denied_by", still);
-		document_print(command, document);
-	} else {
-		texts_note(device, address, "deleted the rule '", unban->rules, "'");
-		texts_note(device, address, "deleted from the set ", unban->sets, "");
-		if (unban->bans)
-			note("%s: %s: forgot %zu ban%s of limits", device, address, unban->bans,
-			     unban->bans == 1 ? "" : "s");
-	}
+	document = json_instance(&session->instance);
+	json_put_text(document, "address", address);
+	json_put(document, "rules", json_object_get(unban->rules));
+	json_put(document, "sets", json_object_get(unban->sets));
+	json_put_number(document, "bans", unban->bans);
+	if (denied)
+		json_put_text(document, "denied_by", still);
+	document_print(command, document);
+	texts_note(device, address, "deleted the rule '", unban->rules, "'");
+	texts_note(device, address, "deleted from the set ", unban->sets, "");
+	if (unban->bans)
+		text_note("%s: %s: forgot %zu ban%s of limits", device, address, unban->bans,
+			  unban->bans == 1 ? "" : "s");
 	outcome->found = outcome->found || count;
 	outcome->still = outcome->still || denied;
 	if (denied)
@@ -241,20 +237,13 @@ static int unban_one(const struct command *command, struct session *session, con
 
 /* An address that was not denied, or is still, keeps neither other addresses nor other devices from
  * being changed. arg: an outcome of each word. */
-static int unban_run(const struct command *command, void *arg)
+static int unban_run(const struct command *command, struct session *session, void *arg)
 {
 	struct outcome *outcomes = arg;
-	struct session session;
-	int rc = session_open(command, true, &session);
+	int rc = trial_refuse(&session->instance);
 
-	if (rc)
-		return rc;
-	rc = trial_refuse(&session.instance);
-	rc = rc ?: instance_policy_read(&session.instance, &session.policy);
-	if (!rc && command->phase != PHASE_CHECK)
-		for (int i = 0; !rc && i < command->word_count; i++)
-			rc = unban_one(command, &session, command->words[i], &outcomes[i]);
-	session_close(&session);
+	for (int i = 0; !rc && command->phase != PHASE_CHECK && i < command->word_count; i++)
+		rc = unban_one(command, session, command->words[i], &outcomes[i]);
 	return rc;
 }
 
@@ -266,7 +255,7 @@ int cmd_unban(const struct command *command)
 
 	for (int i = 0; !rc && i < command->word_count; i++)
 		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
-	rc = rc ?: targets_change(command, unban_run, outcomes);
+	rc = rc ?: sessions_change(command, SESSION_WRITE, unban_run, outcomes);
 	for (int i = 0; !rc && i < command->word_count; i++) {
 		const char *address = command->words[i];
 

@@ -9,7 +9,7 @@
 #include "policy/alarm.h"
 #include "policy/sets/set.h"
 
-/* With -j, the arrays of the document; else NULL. */
+/* The arrays of the document. */
 struct diff {
 	const struct policy_context *ctx;
 	struct json_object *added, *removed, *changed;
@@ -20,12 +20,13 @@ static void lines_tell(const struct diff *diff, const char *from, const char *to
 {
 	struct json_object *pair;
 
-	if (!output_json) {
-		if (from)
-			printf("- %s\n", from);
-		if (to)
-			printf("+ %s\n", to);
-	} else if (!from || !to) {
+	if (from)
+		text_print("- %s\n", from);
+	if (to)
+		text_print("+ %s\n", to);
+	if (!output_json) /* policies may have a million rules */
+		return;
+	if (!from || !to) {
 		json_append(from ? diff->removed : diff->added,
 			    json_object_new_string(from ? from : to));
 	} else {
@@ -75,61 +76,44 @@ void policies_diff_print(const struct command *command, const struct instance *i
 			 const struct policy *from, const struct policy *to,
 			 const struct policy_context *ctx)
 {
-	struct diff diff = {.ctx = ctx};
-	struct json_object *document;
-	size_t count;
-
-	if (output_json) {
-		diff.added = json_object_new_array();
-		diff.removed = json_object_new_array();
-		diff.changed = json_object_new_array();
-	}
-	count = policy_sets_diff(from, to, set_tell, &diff);
+	struct diff diff = {.ctx = ctx,
+			    .added = json_object_new_array(),
+			    .removed = json_object_new_array(),
+			    .changed = json_object_new_array()};
+	struct json_object *document = json_instance(instance);
+	size_t count = policy_sets_diff(from, to, set_tell, &diff);
 	count += policy_alarms_diff(from, to, alarm_tell, &diff);
 	count += policy_diff(from, to, rule_tell, &diff);
-	if (!output_json) {
-		if (!count)
-			note("%s: no difference", instance->device);
-		return;
-	}
-	document = json_instance(instance);
+	if (!count)
+		text_note("%s: no difference", instance->device);
 	json_put(document, "added", diff.added);
 	json_put(document, "removed", diff.removed);
 	json_put(document, "changed", diff.changed);
 	document_print(command, document);
 }
 
-static int diff_run(const struct command *command, void *arg)
+static int diff_run(const struct command *command, struct session *session, void *arg)
 {
 	const struct policy_file *file = arg;
-	struct policy to = {0};
-	struct session session;
-	int rc = session_open(command, false, &session);
-
-	if (rc)
-		return rc;
+	CLEARED struct policy to = {0};
 	/* The file is checked as `apply --check` does, with the same notes, so that it would be
 	 * applied. */
-	rc = policy_file_parse(file, &session.ctx, &to);
-	rc = rc ?: instance_policy_check(&session.instance, &to, &file->source);
+	int rc = policy_file_parse(file, &session->ctx, &to)
+			 ?: instance_policy_check(&session->instance, &to, &file->source);
+
 	if (!rc)
-		policy_warnings_note(&file->source, &to, &session.ctx);
-	rc = rc ?: instance_policy_read(&session.instance, &session.policy);
+		policy_warnings_note(&file->source, &to, &session->ctx);
+	rc = rc ?: instance_policy_read(&session->instance, &session->policy);
 	if (!rc)
-		policies_diff_print(command, &session.instance, &session.policy, &to, &session.ctx);
-	policy_clear(&to);
-	session_close(&session);
+		policies_diff_print(command, &session->instance, &session->policy, &to,
+				    &session->ctx);
 	return rc;
 }
 
 int cmd_diff(const struct command *command)
 {
-	struct policy_file file;
-	int rc = policy_file_read(command->words[0], &file);
+	CLEARED_FILE struct policy_file file = {0};
 
-	if (rc)
-		return rc;
-	rc = targets_read(command, diff_run, &file);
-	policy_file_clear(&file);
-	return rc;
+	return policy_file_read(command->words[0], &file)
+		       ?: sessions_read(command, SESSION_LOOK, diff_run, &file);
 }

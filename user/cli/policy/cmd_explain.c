@@ -285,27 +285,10 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		json_append(rules, object);
 		if (by_member)
 			json_put_text(object, "member", member);
-		if (!output_json)
-			printf("%s\t# %s%s%s%s\n", words, by_member ? "by its member " : "",
-			       by_member ? member : "", by_member ? ": " : "", why);
+		text_print("%s\t# %s%s%s%s\n", words, by_member ? "by its member " : "",
+			   by_member ? member : "", by_member ? ": " : "", why);
 	}
 	return rules;
-}
-
-static void packet_print(char *out, size_t size, const struct question *q,
-			 const struct policy_context *ctx)
-{
-	char words[RULE_TEXT_MAX], length[24] = "";
-	bool off;
-	const char *alarm = rule_while(&q->words, &off);
-	size_t tail = *alarm ? strlen(off ? " while not " : " while ") + strlen(alarm) : 0;
-	int head;
-
-	rule_format(words, &q->words, ctx);
-	head = (int)(strlen(words) - tail);
-	if (!(q->probe.stated & RL_MATCH_LENGTH))
-		snprintf(length, sizeof(length), " length %u", q->length);
-	snprintf(out, size, "%.*s%s%s", head, words, length, words + head);
 }
 
 static void verdict_report(const struct explanation *e, const struct ground *ground,
@@ -331,14 +314,12 @@ static void verdict_report(const struct explanation *e, const struct ground *gro
 	if (ground->source_ban_ns)
 		json_put_number(document, "ban_ns", ground->source_ban_ns);
 	json_put(document, "depends", depends);
-	if (output_json)
-		return;
 	if (ground->source_ban_ns)
-		printf("the source is banned for %s\n", time);
-	printf("verdict: %s (%s)%s%s\n", reason->passes ? "pass" : "drop", reason->text,
-	       e->decided ? ": " : "", words);
+		text_print("the source is banned for %s\n", time);
+	text_print("verdict: %s (%s)%s%s\n", reason->passes ? "pass" : "drop", reason->text,
+		   e->decided ? ": " : "", words);
 	if (e->depends)
-		printf("depends on what is not said: %s\n", fields);
+		text_print("depends on what is not said: %s\n", fields);
 }
 
 /* Has it been refused a moment ago, perhaps? Then one packet more may be admitted, and most are
@@ -373,19 +354,19 @@ static int recent_report(const struct command *command, const struct explanation
 	if (rc <= 0)
 		return rc;
 	if (affected.dropped.sum)
-		source_packets_report(&affected, 1, ground->policy, ground->ctx,
-				      output_json ? document : NULL);
+		source_packets_report(&affected, 1, ground->policy, ground->ctx, document);
 	return 0;
 }
 
 static int answer(const struct command *command, struct ground *ground, struct question *q,
 		  struct json_object *document)
 {
-	char packet[RULE_TEXT_MAX + 32];
+	char words[RULE_TEXT_MAX], length[24] = "", packet[RULE_TEXT_MAX + 32];
 	struct explain_source source = {.look = look, .arg = ground};
 	struct explanation e;
-	bool known = false;
-	int rc = 0;
+	bool known = false, off;
+	const char *alarm = rule_while(&q->words, &off);
+	int rc = 0, head;
 
 	if (q->probe.stated & RL_MATCH_SRC) { /* more that the kernel knows of the source */
 		if (ground->instance) {
@@ -403,68 +384,65 @@ static int answer(const struct command *command, struct ground *ground, struct q
 		json_object_put(document);
 		return fail("reading the states failed: %s", strerror(-rc));
 	}
-	packet_print(packet, sizeof(packet), q, ground->ctx);
+	/* The length that is not stated stands before `while`. */
+	rule_format(words, &q->words, ground->ctx);
+	head = (int)strlen(words);
+	if (*alarm)
+		head -= (int)(strlen(off ? " while not " : " while ") + strlen(alarm));
+	if (!(q->probe.stated & RL_MATCH_LENGTH))
+		snprintf(length, sizeof(length), " length %u", q->length);
+	snprintf(packet, sizeof(packet), "%.*s%s%s", head, words, length, words + head);
 	json_put_text(document, "packet", packet);
-	if (!output_json)
-		printf("packet: %s\n", packet);
+	text_print("packet: %s\n", packet);
 	json_put(document, "rules", rules_report(&e, ground, &q->probe));
 	verdict_report(&e, ground, document);
 	rc = recent_report(command, &e, ground, q, document);
-	if (!rc && output_json)
-		document_print(command, document);
-	else
+	if (rc)
 		json_object_put(document);
+	else
+		document_print(command, document);
 	free(e.rules);
 	return rc;
 }
 
 /* ---- */
 
-static int explain_instance(const struct command *command, void *arg)
+static int explain_instance(const struct command *command, struct session *session, void *arg)
 {
+	const struct instance *instance = &session->instance;
+	struct ground ground = {
+		.instance = instance, .policy = &session->policy, .ctx = &session->ctx};
 	struct question q = {0};
-	struct session session;
-	struct ground ground;
 	struct set_live sets;
 	struct alarm_live alarms;
-	const uint8_t *addr;
-	int rc = session_open(command, false, &session);
+	int rc = question_parse(command, &session->ctx, &q);
 
 	(void)arg;
-	if (rc)
-		return rc;
-	rc = question_parse(command, &session.ctx, &q);
-	addr = session.ctx.by_dest ? q.probe.dst : q.probe.src;
-	rc = rc ?: instance_address_read(&session.instance, addr, &session.policy);
-	set_live_open(&session.instance, &sets);
+	rc = rc
+		     ?: instance_address_read(instance,
+					      session->ctx.by_dest ? q.probe.dst : q.probe.src,
+					      &session->policy);
+	set_live_open(instance, &sets);
 	q.probe.members = &sets.members;
-	alarm_live_read(&session.instance, &alarms);
+	alarm_live_read(instance, &alarms);
 	q.probe.alarms = &alarms.states;
-	ground = (struct ground){
-		.instance = &session.instance, .policy = &session.policy, .ctx = &session.ctx};
-	rc = rc ?: answer(command, &ground, &q, json_instance(&session.instance));
+	rc = rc ?: answer(command, &ground, &q, json_instance(instance));
 	set_live_close(&sets);
-	session_close(&session);
 	return rc;
 }
 
 static int explain_file(const struct command *command)
 {
 	const struct policy_context ctx = context_assumed(&command->target);
-	struct policy policy = {0};
+	CLEARED struct policy policy = {0};
+	CLEARED_FILE struct policy_file file = {0};
 	struct ground ground = {.policy = &policy, .ctx = &ctx};
 	struct question q = {0};
-	struct policy_file file;
 	int rc = question_parse(command, &ctx, &q);
 
 	rc = rc ?: policy_file_read(command->arguments[OPTION_POLICY], &file);
-	if (rc)
-		return rc;
-	rc = policy_file_parse(&file, &ctx, &policy);
-	rc = rc ?: answer(command, &ground, &q, json_object_new_object());
-	policy_clear(&policy);
-	policy_file_clear(&file);
-	return rc;
+	rc = rc ?: policy_file_parse(&file, &ctx, &policy);
+	return rc ?: answer(command, &ground, &q, json_object_new_object());
 }
 
 int cmd_explain(const struct command *command)
@@ -473,5 +451,5 @@ int cmd_explain(const struct command *command)
 		return wrong("explain: --policy asks a file and -i an instance: leave one out");
 	if (option_given(command, OPTION_POLICY))
 		return explain_file(command);
-	return targets_read(command, explain_instance, NULL);
+	return sessions_read(command, SESSION_LOOK, explain_instance, NULL);
 }

@@ -7,7 +7,7 @@
 static int print(const struct policy_name *name)
 {
 	struct json_object *document;
-	struct policy_file file;
+	CLEARED_FILE struct policy_file file = {0};
 	int rc = policy_file_read(name->path, &file);
 
 	if (rc)
@@ -22,7 +22,6 @@ static int print(const struct policy_name *name)
 	} else {
 		fwrite(file.text, 1, file.size, stdout);
 	}
-	policy_file_clear(&file);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ int rule_words_parse(const struct command *command, const struct policy_context 
 
 /* ---- printing rules ---- */
 
-static void report_rule(struct report *report, const struct session *session,
+static void report_line(struct report *report, const struct session *session,
 			const struct rule *rule)
 {
 	const struct rl_instance *info = &session->instance.info;
@@ -91,25 +91,18 @@ void rules_print(const struct command *command, const struct session *session,
 		 const struct policy *rules, struct json_object *document)
 {
 	struct report report = {0};
-	struct json_object *array;
 	char line[STATEMENT_TEXT_MAX];
 
-	if (output_json || output_verbose) {
-		policy_for_each (rules, rule)
-			report_rule(&report, session, rule);
-		array = report_end(&report);
-		if (output_json) {
-			json_put(document, "rules", array);
-			document_print(command, document);
-			return;
+	policy_for_each (rules, rule) {
+		if (output_json || output_verbose) {
+			report_line(&report, session, rule);
+			continue;
 		}
-	} else {
-		policy_for_each (rules, rule) {
-			statement_format(line, rule, &session->ctx);
-			puts(line);
-		}
+		statement_format(line, rule, &session->ctx);
+		puts(line);
 	}
-	json_object_put(document);
+	report_put(&report, document, "rules");
+	document_print(command, document);
 }
 
 /* ---- add, del, flush ---- */
@@ -166,7 +159,7 @@ static void added_note(const struct session *session, const struct rule *rule)
 {
 	const struct rule others = {.kind = rule->kind == PREFIX_ANY ? PREFIX_DEVICE : PREFIX_ANY};
 	const struct policy added = {.rules = (struct rule *)rule, .count = 1};
-	struct policy beside = {0};
+	CLEARED struct policy beside = {0};
 
 	policy_warnings_note(NULL, &added, &session->ctx);
 	surroundings_note(session->instance.device, &session->instance.info, &added);
@@ -174,7 +167,6 @@ static void added_note(const struct session *session, const struct rule *rule)
 		return;
 	if (!instance_prefix_read(&session->instance, &others, &beside))
 		lower_limit_warn(&beside, rule, &session->ctx, warning_note, NULL);
-	policy_clear(&beside);
 }
 
 struct change {
@@ -184,50 +176,38 @@ struct change {
 };
 
 /* One change under the lock. 0, an error, or GUARD_ASKS. */
-static int change_once(const struct command *command, void *arg)
+static int change_once(const struct command *command, struct session *session, void *arg)
 {
 	struct change *change = arg;
-	struct session session;
+	bool checks = command->phase == PHASE_CHECK;
 	char prefix[PREFIX_TEXT_MAX];
 	struct rule words;
-	int rc = session_open(command, true, &session);
+	int rc = rule_words_parse(command, &session->ctx, change->selects, &words);
 
-	if (rc)
-		return rc;
-	rc = rule_words_parse(command, &session.ctx, change->selects, &words);
-	rc = rc ?: instance_prefix_read(&session.instance, &words, &session.policy);
-	rc = rc ?: change->make(&session, &words);
-	rc = rc ?: change_guard(&session, &words, &change->guard);
-	if (!rc && command->phase == PHASE_CHECK)
-		rc = instance_prefix_check(&session.instance, &words, &session.policy);
-	else if (!rc)
-		rc = instance_prefix_write(&session.instance, &words, &session.policy);
-	if (!rc && !change->selects && command->phase != PHASE_CHECK)
-		added_note(&session, &words);
+	rc = rc ?: instance_prefix_read(&session->instance, &words, &session->policy);
+	rc = rc ?: change->make(session, &words);
+	rc = rc ?: change_guard(session, &words, &change->guard);
+	if (!rc)
+		rc = (checks ? instance_prefix_check
+			     : instance_prefix_write)(&session->instance, &words, &session->policy);
+	if (!rc && !change->selects && !checks)
+		added_note(session, &words);
 	/* Some of several instances may be where packets leave. */
-	if (!rc && !change->selects && command->phase == PHASE_CHANGE && session.ctx.by_dest &&
+	if (!rc && !change->selects && command->phase == PHASE_CHANGE && session->ctx.by_dest &&
 	    words.kind == PREFIX_ADDR) {
 		rule_prefix_print(prefix, &words);
 		note("%s: at %s the rule holds what %s receives: `dest`; where packets come in, "
 		     "what it sends",
-		     session.instance.device, hook_name(session.instance.info.hook), prefix);
+		     session->instance.device, hook_name(session->instance.info.hook), prefix);
 	}
-	session_close(&session);
 	return rc == CHANGE_NONE ? 0 : rc;
-}
-
-static int change_guarded(const struct command *command, void *arg)
-{
-	struct change *change = arg;
-
-	return guarded_change(command, &change->guard, false, change_once, change);
 }
 
 int rule_change(const struct command *command, rule_change_fn make, bool selects)
 {
 	struct change change = {.make = make, .selects = selects};
 
-	return targets_change(command, change_guarded, &change);
+	return guarded_changes(command, &change.guard, SESSION_LOCK, change_once, &change);
 }
 
 static int rule_put(struct session *session, const struct rule *words)
@@ -283,33 +263,26 @@ int cmd_rule_del(const struct command *command)
 }
 
 /* The sets stay, with their members, and the alarms. */
-static int flush(const struct command *command, void *arg)
+static int flush(const struct command *command, struct session *session, void *arg)
 {
-	struct policy empty = {0};
-	struct session session;
-	struct policy *current = &session.policy;
-	int rc = session_open(command, true, &session);
+	const struct policy *current = &session->policy;
+	CLEARED struct policy empty = {0};
+	int rc;
 
 	(void)arg;
-	if (rc)
-		return rc;
-	rc = instance_policy_read(&session.instance, current);
-	if (!rc && policy_names_copy(&empty, current))
+	if (command->phase == PHASE_CHECK)
+		return trial_refuse(&session->instance);
+	if (policy_names_copy(&empty, current))
 		out_of_memory();
-	if (!rc && command->phase == PHASE_CHECK)
-		rc = trial_refuse(&session.instance);
-	else if (!rc)
-		rc = instance_policy_write(&session.instance, &empty, false, NULL, NULL);
-	if (!rc && command->phase != PHASE_CHECK && current->count)
-		replaced_keep(&session.instance, current, &session.ctx, 0);
-	policy_clear(&empty);
-	session_close(&session);
+	rc = instance_policy_write(&session->instance, &empty, false, NULL, NULL);
+	if (!rc && current->count)
+		replaced_keep(&session->instance, current, &session->ctx, 0);
 	return rc;
 }
 
 int cmd_rule_flush(const struct command *command)
 {
-	return targets_change(command, flush, NULL);
+	return sessions_change(command, SESSION_WRITE, flush, NULL);
 }
 
 /* ---- list ---- */
@@ -325,47 +298,34 @@ static bool is_selected(const struct rule *selector, const struct rule *rule)
 	return (!selector->match.flags && !selector->extra) || same_match(selector, rule);
 }
 
-static void none_note(const struct session *session, const struct rule *selector)
-{
-	char words[RULE_TEXT_MAX], address[PREFIX_TEXT_MAX];
-
-	rule_format(words, selector, &session->ctx);
-	rule_prefix_print(address, selector);
-	if (selector->kind != PREFIX_ADDR || selector->len != 128)
-		note("no rules for %s", words);
-	else
-		note("no rules for %s; `rlctl rule get %s` shows what applies to it", words,
-		     address);
-}
-
-static int list(const struct command *command, void *arg)
+static int list(const struct command *command, struct session *session, void *arg)
 {
 	bool all = !command->word_count;
-	struct policy selected = {0};
-	struct session session;
+	CLEARED struct policy selected = {0};
+	char words[RULE_TEXT_MAX], address[PREFIX_TEXT_MAX];
 	struct rule selector;
-	int rc = session_read(command, &session);
+	int rc = all ? 0 : rule_words_parse(command, &session->ctx, true, &selector);
 
 	(void)arg;
-	if (!rc && !all) {
-		rc = rule_words_parse(command, &session.ctx, true, &selector);
-		if (rc)
-			session_close(&session);
-	}
 	if (rc)
 		return rc;
-	policy_for_each (&session.policy, rule)
+	policy_for_each (&session->policy, rule)
 		if (all || is_selected(&selector, rule))
 			rules_append(&selected, rule);
-	if (!selected.count && !all && !output_json)
-		none_note(&session, &selector);
-	rules_print(command, &session, &selected, json_instance(&session.instance));
-	policy_clear(&selected);
-	session_close(&session);
+	if (!selected.count && !all) {
+		rule_format(words, &selector, &session->ctx);
+		rule_prefix_print(address, &selector);
+		if (selector.kind != PREFIX_ADDR || selector.len != 128)
+			text_note("no rules for %s", words);
+		else
+			text_note("no rules for %s; `rlctl rule get %s` shows what applies to it",
+				  words, address);
+	}
+	rules_print(command, session, &selected, json_instance(&session->instance));
 	return 0;
 }
 
 int cmd_rule_list(const struct command *command)
 {
-	return targets_read(command, list, NULL);
+	return sessions_read(command, SESSION_READ, list, NULL);
 }

@@ -75,7 +75,7 @@ static int change_make(struct change *change, struct session *session, const str
 {
 	bool checks = change->command->phase == PHASE_CHECK;
 	const struct policy_source *source = &change->file.source;
-	struct policy next = {0};
+	CLEARED struct policy next = {0};
 	struct set_live sets;
 	int rc = next_make(change, session, rules, &next);
 
@@ -93,36 +93,19 @@ static int change_make(struct change *change, struct session *session, const str
 			    : instance_policy_write(&session->instance, &next, false, source, NULL);
 	if (!rc && change->adds && !checks)
 		surroundings_note(session->instance.device, &session->instance.info, rules);
-	policy_clear(&next);
 	return rc;
 }
 
-static int change_once(const struct command *command, void *arg)
+static int change_once(const struct command *command, struct session *session, void *arg)
 {
+	struct policy_context ctx = session->ctx;
 	struct change *change = arg;
-	struct policy rules = {0};
-	struct policy_context ctx;
-	struct session session;
-	int rc = session_open(command, true, &session);
+	CLEARED struct policy rules = {0};
 
-	if (rc)
-		return rc;
 	change->command = command;
-	rc = instance_policy_read(&session.instance, &session.policy);
-	ctx = session.ctx;
-	ctx.known = &session.policy;
-	rc = rc ?: policy_file_parse(&change->file, &ctx, &rules);
-	rc = rc ?: change_make(change, &session, &rules);
-	policy_clear(&rules);
-	session_close(&session);
-	return rc;
-}
-
-static int change_guarded(const struct command *command, void *arg)
-{
-	struct change *change = arg;
-
-	return guarded_change(command, &change->guard, false, change_once, change);
+	ctx.known = &session->policy;
+	return policy_file_parse(&change->file, &ctx, &rules)
+		       ?: change_make(change, session, &rules);
 }
 
 int rules_file_change(const struct command *command, bool adds)
@@ -130,7 +113,7 @@ int rules_file_change(const struct command *command, bool adds)
 	struct change change = {.adds = adds};
 	int rc = policy_file_read(command->arguments[OPTION_FILE], &change.file);
 
-	rc = rc ?: targets_change(command, change_guarded, &change);
+	rc = rc ?: guarded_changes(command, &change.guard, SESSION_WRITE, change_once, &change);
 	policy_file_clear(&change.file);
 	return rc;
 }

@@ -128,7 +128,7 @@ static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const 
 		 rule->for_ns ? ", until it expires" : "");
 }
 
-/* Policy lines with the reason as a comment, or JSON with the reason as "why". */
+/* Policy lines with the reason as a comment; in the document the reason is "why". */
 static void found_print(const struct command *command, const struct session *session,
 			const struct policy *found, const struct asked *asked,
 			struct json_object *document)
@@ -150,60 +150,58 @@ static void found_print(const struct command *command, const struct session *ses
 		json_put_while(object, rule);
 		json_put_text(object, "why", why);
 		json_append(rules, object);
-		if (!output_json)
-			printf("%s\t# %s\n", words, why);
+		text_print("%s\t# %s\n", words, why);
 	}
 	free(levels);
-	if (!found->count && !output_json)
-		note("no rule applies: packets of this address pass (unmatched)");
+	if (!found->count)
+		text_note("no rule applies: packets of this address pass (unmatched)");
 	json_put(document, "rules", rules);
-	if (output_json)
-		document_print(command, document);
-	else
-		json_object_put(document);
+	document_print(command, document);
 }
 
-static int get(const struct command *command, void *arg)
+/* arg: the address. */
+static int get(const struct command *command, struct session *session, void *arg)
 {
-	struct policy found = {0};
-	struct asked asked = {0};
-	struct session session;
+	/* With several instances, each document names its own. */
+	struct json_object *document =
+		command->documents ? json_instance(&session->instance) : json_object_new_object();
+	struct asked asked = {.by_dest = session->ctx.by_dest};
+	CLEARED struct policy found = {0};
 	struct set_live sets;
 	struct alarm_live alarms;
-	struct json_object *document;
 	char address[PREFIX_TEXT_MAX];
-	int rc = address_get(command->words[0], asked.addr);
+	int rc;
 
-	(void)arg;
-	rc = rc ?: session_open(command, false, &session);
-	if (rc)
-		return rc;
-	set_live_open(&session.instance, &sets);
-	alarm_live_read(&session.instance, &alarms);
+	memcpy(asked.addr, arg, sizeof(asked.addr));
+	set_live_open(&session->instance, &sets);
+	alarm_live_read(&session->instance, &alarms);
 	asked.members = &sets.members;
 	asked.alarms = &alarms.states;
-	asked.by_dest = session.ctx.by_dest;
-	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
-	if (!rc && rules_decide(&session.policy, &asked, &found))
+	rc = instance_address_read(&session->instance, asked.addr, &session->policy);
+	if (!rc && rules_decide(&session->policy, &asked, &found))
 		out_of_memory();
-	if (!rc) {
-		/* With several instances, each document names its own. */
-		document = command->documents ? json_instance(&session.instance)
-					      : json_object_new_object();
-		prefix_print(address, sizeof(address), asked.addr, 128);
-		json_put_text(document, "address", address);
-		if (output_verbose && !output_json)
-			rules_print(command, &session, &found, document);
-		else
-			found_print(command, &session, &found, &asked, document);
-	}
-	policy_clear(&found);
+	prefix_print(address, sizeof(address), asked.addr, 128);
+	json_put_text(document, "address", address);
+	if (rc)
+		json_object_put(document);
+	else if (output_verbose && !output_json)
+		rules_print(command, session, &found, document);
+	else
+		found_print(command, session, &found, &asked, document);
 	set_live_close(&sets);
-	session_close(&session);
 	return rc;
+}
+
+static int get_one(const struct command *command, void *arg)
+{
+	uint8_t addr[16];
+
+	(void)arg;
+	return address_get(command->words[0], addr)
+		       ?: session_run(command, SESSION_LOOK, get, addr);
 }
 
 int cmd_rule_get(const struct command *command)
 {
-	return targets_read(command, get, NULL);
+	return targets_read(command, get_one, NULL);
 }

@@ -59,9 +59,9 @@ static bool holds_all(const struct policy *policy, const struct policy *former)
 static bool loses_text(const char *text, size_t size, const void *arg)
 {
 	const struct session *saving = arg;
-	struct policy former = {0}, replaced = {0};
+	CLEARED struct policy former = {0};
+	CLEARED struct policy replaced = {0};
 	struct policy_errors errors;
-	bool loses;
 
 	/* Lines that are no statements: comments of their own, includes, errors. */
 	for (const char *line = text, *end = text + size, *next; line < end; line = next) {
@@ -72,11 +72,8 @@ static bool loses_text(const char *text, size_t size, const void *arg)
 		if (line < next && !is_statement(line))
 			return true;
 	}
-	loses = policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
-		replaced.count || !holds_all(&saving->policy, &former);
-	policy_clear(&replaced);
-	policy_clear(&former);
-	return loses;
+	return policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
+	       replaced.count || !holds_all(&saving->policy, &former);
 }
 
 static int policy_save(const struct command *command, struct session *session, const char *path)
@@ -100,11 +97,8 @@ static int policy_save(const struct command *command, struct session *session, c
 		note("%s: it held comments, includes or rules that are not part of the policy in "
 		     "force: the former file is %s~",
 		     path, path);
-	if (!output_json) {
-		note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
-		     path);
-		return 0;
-	}
+	text_note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
+		  path);
 	document = json_instance(instance);
 	json_put_text(document, "file", path);
 	json_put_number(document, "rules", rules);
@@ -123,25 +117,20 @@ static int file_refuse(const char *file, const char *device)
 		     file, file, file);
 }
 
-static int save(const struct command *command, void *arg)
+static int save(const struct command *command, struct session *session, void *arg)
 {
 	const char *file = command->word_count ? command->words[0] : NULL;
-	struct session session;
-	const struct instance *instance = &session.instance;
+	const struct instance *instance = &session->instance;
 	char path[PATH_MAX];
-	int rc = session_open(command, false, &session);
+	int rc = file ? file_refuse(file, instance->device) : 0;
 
 	(void)arg;
-	if (rc)
-		return rc;
-	rc = file ? file_refuse(file, instance->device) : 0;
 	rc = rc ?: trial_refuse(instance);
 	if (!rc && !file) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
 		rc = instance_file_path("save", RLCTL_POLICIES, instance->device,
 					instance->info.hook, "policy", path);
 	if (!rc && command->phase != PHASE_CHECK)
-		rc = policy_save(command, &session, file ? file : path);
-	session_close(&session);
+		rc = policy_save(command, session, file ? file : path);
 	return rc;
 }
 
@@ -157,5 +146,5 @@ int cmd_save(const struct command *command)
 		return wrong("save: one file holds the policy of one device: leave out the file");
 	if (command->word_count && file_refuse(command->words[0], ""))
 		return EXIT_USAGE;
-	return targets_change(command, save, NULL);
+	return sessions_change(command, SESSION_LOOK, save, NULL);
 }

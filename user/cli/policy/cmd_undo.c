@@ -36,7 +36,7 @@ static int undo_run(const struct command *command, void *arg)
 
 	if (option_given(command, OPTION_TRY) && command->phase != PHASE_ALONE)
 		return wrong("undo: --try takes only one device: name one after the other");
-	rc = session_open(command, false, current);
+	rc = session_open(&command->target, SESSION_LOOK, current);
 	if (rc)
 		return rc;
 	rc = replaced_read(instance, *(const unsigned int *)arg, &current->ctx, &former.file,

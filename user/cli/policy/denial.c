@@ -30,7 +30,8 @@ bool denial_find(const struct instance *instance, const struct policy_context *c
 		 const uint8_t addr[16], struct denial *out)
 {
 	struct asked asked = {.by_dest = ctx->by_dest};
-	struct policy near = {0}, found = {0};
+	CLEARED struct policy near = {0};
+	CLEARED struct policy found = {0};
 	struct set_live sets;
 	bool denied = false;
 
@@ -56,8 +57,6 @@ bool denial_find(const struct instance *instance, const struct policy_context *c
 			break;
 		out->partial = out->partial || rule->kind != PREFIX_DEVICE;
 	}
-	policy_clear(&near);
-	policy_clear(&found);
 	set_live_close(&sets);
 	return denied;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* include FILE|DIR: the text of a policy and of all files that it includes becomes one text, and
  * pieces say which of its lines are whose. */
-#include "cli/policy/include.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file_link.h"
+#include "cli/cmd.h"
 
 #define DEPTH_MAX 8
 #define FILES_MAX 1000
@@ -221,40 +220,25 @@ static int path_add(struct expansion *e, struct include *include, bool may_be_fo
 
 /* ---- lines */
 
-static size_t blanks(const char *at, const char *end)
-{
-	size_t len = 0;
-
-	while (at + len < end && strchr(" \t\r\n", at[len]) && at[len])
-		len++;
-	return len;
-}
-
-static size_t word(const char *at, const char *end)
-{
-	size_t len = 0;
-
-	while (at + len < end && at[len] && !strchr(" \t\r\n#", at[len]))
-		len++;
-	return len;
-}
+#define BLANKS " \t\r" /* a line has no other */
 
 /* Is the line an include statement? Then *path is its argument. 1, 0, or -1 with the error. */
 static int include_parse(struct include *include, const char *line, const char *end,
 			 const char **path, size_t *len)
 {
-	const char *at = line + blanks(line, end), *rest;
+	const char *at = line + strspn(line, BLANKS), *rest;
 
-	if (word(at, end) != strlen("include") || strncmp(at, "include", strlen("include")))
+	if (strcspn(at, BLANKS "\n#") != strlen("include") ||
+	    strncmp(at, "include", strlen("include")))
 		return 0;
 	include->err.column = at - line + 1;
 	at += strlen("include");
-	*path = at + blanks(at, end);
-	*len = word(*path, end);
+	*path = at + strspn(at, BLANKS);
+	*len = strcspn(*path, BLANKS "\n#");
 	if (!*len)
 		return refuse(include, "\"include\" must be followed by a file or a directory");
 	rest = *path + *len;
-	rest += blanks(rest, end);
+	rest += strspn(rest, BLANKS);
 	if (rest < end && *rest != '#') {
 		include->err.column = rest - line + 1;
 		return refuse(include, "include takes one file or directory, without blanks in its "

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file_link.h"
 #include "cli/attach/named_policy.h"
-#include "cli/policy/include.h"
+#include "cli/cmd.h"
 #include "compile/compile.h"
 #include "kernel/attach/object.h"
 #include "kernel/sets/set_load.h"
@@ -179,39 +179,31 @@ static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, ui
 	return rc;
 }
 
-/* Adds errors that several rules make together, of the statements that have none of their own, and
- * warns of files of sets. The instance, which is not known here, may be as large as they come. */
-static void joint_errors_add(const struct policy_file *file, const struct policy_context *ctx,
-			     struct policy_errors *errors)
-{
-	struct policy_errors joint = {0};
-	struct policy rest = {0};
-
-	if (ctx->known || policy_parse_rest(file->text, file->size, ctx, &rest))
-		return;
-	sets_files_check(&rest);
-	compile_alone(ctx, CAPACITY_MAX, RULES_MAX, &rest, &joint);
-	for (size_t i = 0; i < policy_errors_kept(&joint); i++)
-		policy_errors_add(errors, &joint.first[i]);
-	errors->count += joint.count - policy_errors_kept(&joint);
-	policy_clear(&rest);
-}
-
 static int parse(const struct policy_file *file, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out)
 {
-	struct policy_errors errors;
+	CLEARED struct policy rest = {0};
+	struct policy_errors errors, joint = {0};
 	int rc = policy_parse(file->text, file->size, ctx, replaced, out, &errors);
 
-	if (rc == -EINVAL)
-		joint_errors_add(file, ctx, &errors);
+	/* Adds errors that several rules make together, of the statements that have none of their
+	 * own, and warns of files of sets. The instance, which is not known here, may be as large
+	 * as they come. */
+	if (rc == -EINVAL && !ctx->known &&
+	    !policy_parse_rest(file->text, file->size, ctx, &rest)) {
+		sets_files_check(&rest);
+		compile_alone(ctx, CAPACITY_MAX, RULES_MAX, &rest, &joint);
+		for (size_t i = 0; i < policy_errors_kept(&joint); i++)
+			policy_errors_add(&errors, &joint.first[i]);
+		errors.count += joint.count - policy_errors_kept(&joint);
+	}
 	return rc ? report_errors(file, &errors) : 0;
 }
 
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out)
 {
-	struct policy replaced = {0};
+	CLEARED struct policy replaced = {0};
 	int rc = parse(file, ctx, &replaced, out);
 
 	for (size_t i = 0; i < replaced.count; i += 2) {
@@ -223,7 +215,6 @@ int policy_file_parse(const struct policy_file *file, const struct policy_contex
 		     "%s%s (same prefix, match, key and unit)",
 		     to.name, to.line, from.line, same ? "" : " of ", same ? "" : from.name);
 	}
-	policy_clear(&replaced);
 	return rc;
 }
 

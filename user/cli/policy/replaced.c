@@ -57,12 +57,9 @@ static int file_read(const struct instance *instance, unsigned int number, struc
 static unsigned int number_of(const struct instance *instance, uint64_t then_ns)
 {
 	for (unsigned int number = 1; then_ns && number < REPLACED_MAX; number++) {
-		struct policy_file file = {0};
-		bool found = !file_read(instance, number, &file) &&
-			     replaced_at(instance, &file) == then_ns;
+		CLEARED_FILE struct policy_file file = {0};
 
-		policy_file_clear(&file);
-		if (found)
+		if (!file_read(instance, number, &file) && replaced_at(instance, &file) == then_ns)
 			return number;
 	}
 	return REPLACED_MAX;
@@ -127,7 +124,7 @@ void replaced_keep(const struct instance *instance, const struct policy *policy,
 int replaced_read(const struct instance *instance, unsigned int number,
 		  const struct policy_context *ctx, struct policy_file *out, uint64_t *then_ns)
 {
-	struct policy policy = {0};
+	CLEARED struct policy policy = {0};
 	size_t kept = 0;
 	uint64_t age_ns;
 	int rc = file_read(instance, number, out);
@@ -158,6 +155,5 @@ int replaced_read(const struct instance *instance, unsigned int number,
 	} else {
 		policy_file_clear(out);
 	}
-	policy_clear(&policy);
 	return rc;
 }

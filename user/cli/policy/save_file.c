@@ -18,6 +18,7 @@
 #include "kernel/attach/hook_names.h"
 #include "kernel/device/device.h"
 #include "kernel/device/netns.h"
+#include "kernel/scope.h"
 
 #define LINKS_MAX 8
 #define NEW_MODE  0640
@@ -52,41 +53,32 @@ static int folder_enter(struct place *place, const char *path)
 	return 0;
 }
 
-/* Where the link of that descriptor leads. 0 or -errno. */
-static int link_read(int fd, const struct stat *link, char out[PATH_MAX])
+/* One step: 1 if the name was a link, of which `path` receives where it leads. */
+static int place_step(struct place *place, char path[PATH_MAX])
 {
+	const struct stat *stat = &place->stat;
+	int ret = folder_enter(place, path);
+	CLOSED int fd =
+		ret ? -1 : openat(place->folder, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t len;
 
-	if (link->st_uid && link->st_uid != geteuid())
+	if (ret)
+		return ret;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &place->stat))
+		return -errno;
+	if (!S_ISLNK(stat->st_mode))
+		return S_ISREG(stat->st_mode) ? 0 : S_ISDIR(stat->st_mode) ? -EISDIR : -ENOTSUP;
+	if (stat->st_uid && stat->st_uid != geteuid())
 		return -ELOOP;
-	len = readlinkat(fd, "", out, PATH_MAX);
+	len = readlinkat(fd, "", path, PATH_MAX);
 	if (len < 0)
 		return -errno;
 	if (len == PATH_MAX)
 		return -ENAMETOOLONG;
-	out[len] = '\0';
-	return 0;
-}
-
-/* One step: 1 if the name was a link, which `path` receives. */
-static int place_step(struct place *place, char path[PATH_MAX])
-{
-	int ret = folder_enter(place, path), fd;
-
-	if (ret)
-		return ret;
-	fd = openat(place->folder, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	ret = fstat(fd, &place->stat) ? -errno : 0;
-	if (!ret && S_ISLNK(place->stat.st_mode)) {
-		ret = link_read(fd, &place->stat, path);
-		ret = ret ?: 1;
-	} else if (!ret && !S_ISREG(place->stat.st_mode)) {
-		ret = S_ISDIR(place->stat.st_mode) ? -EISDIR : -ENOTSUP;
-	}
-	close(fd);
-	return ret;
+	path[len] = '\0';
+	return 1;
 }
 
 static int place_open(const char *path, struct place *out)
@@ -241,7 +233,7 @@ int file_save(const char *path, const char *text, size_t size,
 	      bool (*backup_wanted)(const char *text, size_t size, const void *arg),
 	      const void *arg, bool *backup)
 {
-	struct policy_file former = {0};
+	CLEARED_FILE struct policy_file former = {0};
 	struct place place;
 	int ret, rc = place_open(path, &place);
 	bool keep = false;
@@ -255,7 +247,6 @@ int file_save(const char *path, const char *text, size_t size,
 	}
 	if (backup)
 		*backup = keep;
-	policy_file_clear(&former);
 	place_close(&place);
 	return rc;
 }

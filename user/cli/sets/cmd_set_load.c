@@ -13,7 +13,6 @@
 #define NAMES_MAX 64
 
 struct loads {
-	const struct command *command;
 	const struct command *one;
 	uint64_t found;
 };
@@ -24,19 +23,15 @@ static void loaded_print(const struct rl_set_words *words, const struct member_l
 	const struct loads *loads = arg;
 	const struct command *one = loads->one;
 	size_t left_out = list->bad_count + list->wide_count;
-	struct json_object *document;
+	struct json_object *document = json_object_new_object();
+	char out[48] = "";
 
-	if (!output_json) {
-		if (failed || output_quiet)
-			return;
-		printf("%s %s: %s: %zu members from %s", one->target.device,
-		       hook_name(one->target.hook), words->name, list->count, words->path);
-		if (left_out)
-			printf(", %zu line%s left out", left_out, left_out == 1 ? "" : "s");
-		putchar('\n');
-		return;
-	}
-	document = json_object_new_object();
+	if (left_out)
+		snprintf(out, sizeof(out), ", %zu line%s left out", left_out,
+			 left_out == 1 ? "" : "s");
+	if (!failed && !output_quiet)
+		text_print("%s %s: %s: %zu members from %s%s\n", one->target.device,
+			   hook_name(one->target.hook), words->name, list->count, words->path, out);
 	json_put_text(document, "device", one->target.device);
 	json_put_text(document, "hook", hook_name(one->target.hook));
 	json_put_text(document, "set", words->name);
@@ -83,7 +78,7 @@ static int load_one(const struct command *one, void *arg)
 
 int cmd_set_load(const struct command *command)
 {
-	struct loads loads = {.command = command};
+	struct loads loads = {0};
 	int rc;
 
 	if (command->word_count > NAMES_MAX)

@@ -13,6 +13,7 @@
 #include "cli/policy/save_file.h"
 #include "cli/sets/set_open.h"
 #include "kernel/instance/selection.h"
+#include "kernel/scope.h"
 #include "kernel/sets/set_state.h"
 
 #define STATE_FOLDER "/var/lib/rlctl"
@@ -80,11 +81,8 @@ static int members_save(const struct command *command, const struct target *targ
 	free(text);
 	if (rc || !command || is_stdout)
 		return rc;
-	if (!output_json) {
-		note("%s: saved %zu member%s to %s", instance.device, count, count == 1 ? "" : "s",
-		     path);
-		return 0;
-	}
+	text_note("%s: saved %zu member%s to %s", instance.device, count, count == 1 ? "" : "s",
+		  path);
 	document = json_instance(&instance);
 	json_put_text(document, "file", path);
 	json_put_number(document, "members", count);
@@ -175,34 +173,28 @@ static size_t bad_note(const char *path, const struct member_list *list)
 /* The lock is held for the change alone. */
 static int members_restore(const struct command *command, const struct member_state *state)
 {
-	struct member_result *results = xcalloc(state->count + 1, sizeof(*results));
+	FREED struct member_result *results = xcalloc(state->count + 1, sizeof(*results));
 	struct json_object *document;
 	struct instance instance;
-	int rc;
+	int rc = instance_open(&command->target, true, &instance);
 
-	rc = instance_open(&command->target, true, &instance);
-	if (!rc) {
-		rc = set_state_restore(&instance, state, results);
-		instance_close(&instance);
-		for (size_t i = 0; i < state->count; i++) {
-			const struct member_result *result = &results[i];
+	if (rc)
+		return rc;
+	rc = set_state_restore(&instance, state, results);
+	instance_close(&instance);
+	for (size_t i = 0; i < state->count; i++) {
+		const struct member_result *result = &results[i];
 
-			if (!output_json) {
-				note("%s: %s: %zu added, %zu extended, %zu present",
-				     instance.device, state->sets[i].name, result->added,
-				     result->extended, result->present);
-				continue;
-			}
-			document = json_instance(&instance);
-			json_put_text(document, "set", state->sets[i].name);
-			json_put_number(document, "added", result->added);
-			json_put_number(document, "extended", result->extended);
-			json_put_number(document, "present", result->present);
-			json_put_number(document, "refused", result->refused);
-			document_print(command, document);
-		}
+		text_note("%s: %s: %zu added, %zu extended, %zu present", instance.device,
+			  state->sets[i].name, result->added, result->extended, result->present);
+		document = json_instance(&instance);
+		json_put_text(document, "set", state->sets[i].name);
+		json_put_number(document, "added", result->added);
+		json_put_number(document, "extended", result->extended);
+		json_put_number(document, "present", result->present);
+		json_put_number(document, "refused", result->refused);
+		document_print(command, document);
 	}
-	free(results);
 	return rc;
 }
 
@@ -246,7 +238,7 @@ static int file_get(const struct command *command, const char *path, struct poli
 static int restore_one(const struct command *command, void *arg)
 {
 	const struct target *target = &command->target;
-	struct policy_file file = {0};
+	CLEARED_FILE struct policy_file file = {0};
 	char path[PATH_MAX], owner[OWNER_MAX];
 	const char *from = command->word_count ? command->words[0] : path;
 	int rc = 0;
@@ -262,12 +254,9 @@ static int restore_one(const struct command *command, void *arg)
 	rc = rc ?: file_get(command, from, &file);
 	if (rc == 1) {
 		note("%s: nothing is saved in %s", target->device, from);
-		rc = 0;
-	} else if (!rc) {
-		rc = text_restore(command, from, &file);
+		return 0;
 	}
-	policy_file_clear(&file);
-	return rc;
+	return rc ?: text_restore(command, from, &file);
 }
 
 /* ---- the verbs */

@@ -27,10 +27,6 @@ int set_change_begin(struct set_change *change, const struct command *command, e
 	if (rc)
 		return rc;
 	change->answers = xcalloc(change->targets.count, sizeof(*change->answers));
-	for (size_t i = 0; i < change->targets.count; i++) {
-		change->answers[i].adds = verb == SET_ADD || verb == SET_SWAP;
-		change->answers[i].swaps = verb == SET_SWAP;
-	}
 	/* Several at once, so that a set that one of them does not have changes nothing anywhere.
 	 */
 	for (size_t i = 0; !rc && change->targets.count > 1 && i < change->targets.count; i++) {
@@ -159,24 +155,14 @@ static int items_delete(const struct set_change *change, struct set_use *use,
 	return rc;
 }
 
-static int verb_run(const struct set_change *change, struct set_use *use, struct set_answer *answer)
+static int members_flush(struct set_use *use, struct set_answer *answer)
 {
 	const struct rl_set *set = &use->session.sets[use->set];
 	uint64_t deleted = set->deleted;
-	int rc;
+	int rc = member_table_flush(&use->session.table, use->set);
 
-	switch (change->verb) {
-	case SET_ADD:
-	case SET_SWAP:
-		return items_put(change, use, answer);
-	case SET_DEL:
-		return items_delete(change, use, answer);
-	case SET_FLUSH:
-		rc = member_table_flush(&use->session.table, use->set);
-		answer->result.deleted += set->deleted - deleted;
-		return rc;
-	}
-	return -EINVAL;
+	answer->result.deleted += set->deleted - deleted;
+	return rc;
 }
 
 static int target_apply(const struct set_change *change, size_t i)
@@ -191,7 +177,9 @@ static int target_apply(const struct set_change *change, size_t i)
 	memcpy(answer->device, use.instance.device, sizeof(answer->device));
 	answer->hook = use.instance.info.hook;
 	answer->opened = true;
-	rc = verb_run(change, &use, answer);
+	rc = set_verb_adds(change->verb) ? items_put(change, &use, answer)
+	     : change->verb == SET_DEL   ? items_delete(change, &use, answer)
+					 : members_flush(&use, answer);
 	if (rc)
 		report_error(change, &use, rc);
 	closed = set_use_close(&use);
@@ -236,15 +224,14 @@ int set_change_end(struct set_change *change)
 		if (answer->result.refused || answer->failed)
 			rc = -1;
 	}
-	if (change->host_bits && !output_json)
-		note("host bits cleared in %" PRIu64 " address%s: as 10.1.2.3/8 is 10.0.0.0/8",
-		     change->host_bits, change->host_bits == 1 ? "" : "es");
+	if (change->host_bits)
+		text_note("host bits cleared in %" PRIu64 " address%s: as 10.1.2.3/8 is 10.0.0.0/8",
+			  change->host_bits, change->host_bits == 1 ? "" : "es");
 	if (output_json && change->targets.many)
 		command.documents = json_object_new_array();
 	for (size_t i = 0; i < change->targets.count; i++)
 		if (change->answers[i].opened)
-			set_answer_print(&command, change->name, &change->answers[i],
-					 change->host_bits, change->targets.many);
+			set_answer_print(&command, change, &change->answers[i]);
 	if (command.documents)
 		json_print(command.documents);
 	guard_clear(&change->guard);

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#include "cli/sets/set_open.h"
-#include "kernel/policy/policy_read.h"
+#include "cli/guard/session.h"
 #include "kernel/sets/sets.h"
 
 /* The members of the set after the change; those of all others stay. */
@@ -61,37 +60,23 @@ static int policy_get(void *arg, const uint8_t addr[16], const struct policy **b
 	return 0;
 }
 
-static int policy_pass(struct set_change *change, const struct instance *instance,
-		       struct policy *policy)
-{
-	struct policy_context ctx;
-	struct set_live live;
-	struct members_then then = {change, &live.members};
-	const struct set_members members = {len_then, &then};
-	int rc;
-
-	instance_context(instance, &ctx);
-	set_live_open(instance, &live);
-	rc = guard_pass(&change->guard,
-			&(struct guarded){(int)instance->info.ifindex, &ctx, policy_get, policy,
-					  &live.members, &members});
-	set_live_close(&live);
-	return rc;
-}
-
 /* 0, GUARD_ASKS or < 0. */
 static int target_pass(struct set_change *change, const struct target *target)
 {
-	struct policy policy = {0};
-	struct instance instance;
-	int rc = instance_open(target, false, &instance);
+	struct session session;
+	struct set_live live;
+	struct members_then then = {change, &live.members};
+	const struct set_members members = {len_then, &then};
+	int rc = session_open(target, SESSION_READ, &session);
 
 	if (rc)
 		return rc;
-	rc = instance_policy_read(&instance, &policy);
-	rc = rc ?: policy_pass(change, &instance, &policy);
-	policy_clear(&policy);
-	instance_close(&instance);
+	set_live_open(&session.instance, &live);
+	rc = guard_pass(&change->guard,
+			&(struct guarded){(int)session.instance.info.ifindex, &session.ctx,
+					  policy_get, &session.policy, &live.members, &members});
+	set_live_close(&live);
+	session_close(&session);
 	return rc;
 }
 

@@ -13,11 +13,11 @@
 
 /* ---- changes */
 
-void set_answer_print(const struct command *command, const char *name,
-		      const struct set_answer *answer, uint64_t host_bits, bool many)
+void set_answer_print(const struct command *command, const struct set_change *change,
+		      const struct set_answer *answer)
 {
+	const bool adds = set_verb_adds(change->verb), many = change->targets.many;
 	const struct member_result *result = &answer->result;
-	const bool adds = answer->adds;
 	const struct {
 		bool has;
 		const char *key, *word; /* the first one that it has is shown even if it is 0 */
@@ -27,35 +27,29 @@ void set_answer_print(const struct command *command, const char *name,
 		{adds, "extended", "extended", result->extended},
 		{adds, "present", "present", result->present},
 		{adds, "refused", "refused", result->refused},
-		{!adds || answer->swaps, "deleted", "deleted", result->deleted},
+		{change->verb != SET_ADD, "deleted", "deleted", result->deleted},
 		{!adds, "missing", "not there", result->missing},
 	};
-	struct json_object *object = output_json ? json_object_new_object() : NULL;
-	const char *comma = "";
+	struct json_object *object = json_object_new_object();
+	char text[256] = "";
+	size_t used = 0;
 
-	if (object) {
-		json_put_text(object, "device", answer->device);
-		json_put_text(object, "hook", hook_name(answer->hook));
-		json_put_text(object, "set", name);
-	} else if (output_quiet) {
-		return;
-	} else {
-		printf("%s%s%s: ", many ? answer->device : "", many ? ": " : "", name);
-	}
+	json_put_text(object, "device", answer->device);
+	json_put_text(object, "hook", hook_name(answer->hook));
+	json_put_text(object, "set", change->name);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		if (object && counts[i].has)
-			json_put_number(object, counts[i].key, counts[i].count);
-		if (object || !counts[i].has || (!counts[i].count && *comma))
+		if (!counts[i].has)
 			continue;
-		printf("%s%zu %s", comma, counts[i].count, counts[i].word);
-		comma = ", ";
+		json_put_number(object, counts[i].key, counts[i].count);
+		if (counts[i].count || !used)
+			used += snprintf(text + used, sizeof(text) - used, "%s%zu %s",
+					 used ? ", " : "", counts[i].count, counts[i].word);
 	}
-	if (object) {
-		json_put_number(object, "host_bits", host_bits);
-		document_print(command, object);
-	} else {
-		putchar('\n');
-	}
+	json_put_number(object, "host_bits", change->host_bits);
+	document_print(command, object);
+	if (!output_quiet)
+		text_print("%s%s%s: %s\n", many ? answer->device : "", many ? ": " : "",
+			   change->name, text);
 }
 
 /* ---- one member */
@@ -73,28 +67,21 @@ uint64_t set_seconds_left(uint32_t expires, uint64_t now_ns)
 	return (left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
 }
 
-/* "203.0.113.7 for 59s" */
-static void member_text(FILE *file, const struct member_entry *entry, uint64_t now_ns)
+#define MEMBER_LINE_MAX (PREFIX_TEXT_MAX + QUANTITY_TEXT_MAX + 8)
+
+/* "203.0.113.7 for 59s"; and with an object the same as members of it. */
+static void member_put(char line[MEMBER_LINE_MAX], struct json_object *object,
+		       const struct member_entry *entry, uint64_t now_ns)
 {
 	uint64_t seconds = set_seconds_left(entry->expires, now_ns);
-	char member[PREFIX_TEXT_MAX], left[QUANTITY_TEXT_MAX];
+	char member[PREFIX_TEXT_MAX], left[QUANTITY_TEXT_MAX] = "";
 
 	member_print(member, &entry->member);
-	fputs(member, file);
-	if (seconds) {
+	if (seconds)
 		duration_print(left, sizeof(left), seconds * NS_PER_SECOND);
-		fputs(" for ", file);
-		fputs(left, file);
-	}
-}
-
-static void json_put_member(struct json_object *object, const struct member_entry *entry,
-			    uint64_t now_ns)
-{
-	uint64_t seconds = set_seconds_left(entry->expires, now_ns);
-	char member[PREFIX_TEXT_MAX];
-
-	member_print(member, &entry->member);
+	snprintf(line, MEMBER_LINE_MAX, "%s%s%s", member, seconds ? " for " : "", left);
+	if (!object)
+		return;
 	json_put_text(object, "member", member);
 	if (seconds)
 		json_put_number(object, "expires_in", seconds);
@@ -103,9 +90,8 @@ static void json_put_member(struct json_object *object, const struct member_entr
 static struct json_object *json_set(const struct set_use *use)
 {
 	struct json_object *object = json_instance(&use->instance);
-	const char *name = use->session.sets[use->set].name;
 
-	json_put_text(object, "set", name);
+	json_put_text(object, "set", use->session.sets[use->set].name);
 	return object;
 }
 
@@ -113,25 +99,18 @@ void set_test_print(const struct command *command, const struct set_use *use,
 		    const struct member *asked, const struct member_entry *found, bool many)
 {
 	const char *device = many ? use->instance.device : "", *colon = many ? ": " : "";
-	uint64_t now_ns = instance_now(&use->instance);
-	char address[PREFIX_TEXT_MAX];
-	struct json_object *object;
+	const char *name = use->session.sets[use->set].name;
+	struct json_object *object = json_set(use);
+	char address[PREFIX_TEXT_MAX], line[MEMBER_LINE_MAX] = "";
 
 	member_print(address, asked);
-	if (output_json) {
-		object = json_set(use);
-		json_put_text(object, "address", address);
-		if (found)
-			json_put_member(object, found, now_ns);
-		document_print(command, object);
-	} else if (!output_quiet) {
-		printf("%s%s%s: ", device, colon, use->session.sets[use->set].name);
-		if (found)
-			member_text(stdout, found, now_ns);
-		else
-			printf("%s is not a member", address);
-		putchar('\n');
-	}
+	json_put_text(object, "address", address);
+	if (found)
+		member_put(line, object, found, instance_now(&use->instance));
+	document_print(command, object);
+	if (!output_quiet)
+		text_print("%s%s%s: %s%s\n", device, colon, name, found ? line : address,
+			   found ? "" : " is not a member");
 }
 
 /* ---- all members */
@@ -198,6 +177,7 @@ int set_members_print(const struct command *command, struct set_use *use)
 	struct members members = {0};
 	struct json_object *document, *array;
 	const char *device = use->instance.device;
+	char line[MEMBER_LINE_MAX];
 	int rc = member_table_walk(&use->session.table, 1ull << use->set, members_take, &members);
 
 	if (rc) {
@@ -212,19 +192,18 @@ int set_members_print(const struct command *command, struct set_use *use)
 		members_stream(use, &members, now_ns);
 	} else if (output_json) {
 		document = json_set(use);
-		array = json_object_new_array();
+		json_put(document, "members", array = json_object_new_array());
 		for (size_t i = 0; i < members.count; i++) {
 			struct json_object *object = json_object_new_object();
 
-			json_put_member(object, &members.entries[i], now_ns);
+			member_put(line, object, &members.entries[i], now_ns);
 			json_append(array, object);
 		}
-		json_put(document, "members", array);
 		document_print(command, document);
 	} else {
 		for (size_t i = 0; i < members.count; i++) {
-			member_text(stdout, &members.entries[i], now_ns);
-			putchar('\n');
+			member_put(line, NULL, &members.entries[i], now_ns);
+			puts(line);
 		}
 	}
 	free(members.entries);
@@ -330,26 +309,22 @@ static int sets_report(struct report *report, struct set_session *session)
 
 int set_table_print(const struct command *command, const struct instance *instance)
 {
-	struct json_object *document, *array;
+	struct json_object *document = json_instance(instance);
 	struct report report = {0};
 	struct set_session session;
 	int rc = set_session_open(instance, false, &session);
-	bool has_none = rc == -ENOENT;
 
-	if (rc && !has_none)
-		return rc;
-	rc = 0;
-	if (!has_none) {
+	if (!rc) {
 		rc = sets_report(&report, &session);
 		set_session_close(&session);
+	} else if (rc == -ENOENT) {
+		text_note("%s: its policy has no sets", instance->device);
+		rc = 0;
+	} else {
+		json_object_put(document);
+		return rc;
 	}
-	array = report_end(&report);
-	if (output_json) {
-		document = json_instance(instance);
-		json_put(document, "sets", array);
-		document_print(command, document);
-	} else if (has_none) {
-		note("%s: its policy has no sets", instance->device);
-	}
+	report_put(&report, document, "sets");
+	document_print(command, document);
 	return rc;
 }

@@ -60,15 +60,15 @@ struct set_answer {
 	char device[IF_NAMESIZE];
 	enum rl_hook hook;
 	struct member_result result;
-	uint64_t named;   /* refused members that were reported one by one */
-	bool opened;      /* device and hook are set */
-	bool failed;      /* it was reported; nothing more is done there */
-	bool adds, swaps; /* else it deletes */
+	uint64_t named; /* refused members that were reported one by one */
+	bool opened;    /* device and hook are set */
+	bool failed;    /* it was reported; nothing more is done there */
 };
 
 /* "eth0: badguys: 3 added, 1 extended", the device only if there are several. */
-void set_answer_print(const struct command *command, const char *name,
-		      const struct set_answer *answer, uint64_t host_bits, bool many);
+struct set_change;
+void set_answer_print(const struct command *command, const struct set_change *change,
+		      const struct set_answer *answer);
 
 /* Whole seconds that are left, rounded up, at least 1; 0: it does not expire. */
 uint64_t set_seconds_left(uint32_t expires, uint64_t now_ns);
@@ -86,6 +86,11 @@ int set_table_print(const struct command *command, const struct instance *instan
 /* ---- set_change.c: adds addresses to a set and deletes them, of one instance or several */
 
 enum set_verb { SET_ADD, SET_DEL, SET_SWAP, SET_FLUSH };
+
+static inline bool set_verb_adds(enum set_verb verb)
+{
+	return verb == SET_ADD || verb == SET_SWAP;
+}
 
 /* A change in the making. */
 struct set_change {

@@ -61,7 +61,7 @@ static void batch_note(const struct stream *stream, const struct member_result *
 
 	if (!output_verbose)
 		return;
-	if (answer->adds)
+	if (set_verb_adds(stream->change->verb))
 		note("%s:%" PRIu64 ": %zu added, %zu extended, %zu present, %zu refused",
 		     stream->lines.name, stream->lines.line, now->added - before->added,
 		     now->extended - before->extended, now->present - before->present,

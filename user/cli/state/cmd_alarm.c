@@ -4,10 +4,8 @@
 
 #include "base/clock.h"
 #include "base/hint.h"
-#include "cli/cmd.h"
-#include "cli/output/alarms_output.h"
+#include "cli/guard/session.h"
 #include "cli/output/stats_output.h"
-#include "kernel/instance/open.h"
 #include "kernel/state/alarms.h"
 
 #define ON_MIN_NS (100 * NS_PER_MS) /* many ticks: each CPU looks once in one */
@@ -29,40 +27,32 @@ static int alarms_get_all(const struct instance *instance, struct alarms_now *ou
 static void alarms_show(const struct command *command, const struct instance *instance,
 			const struct alarms_now *alarms, const struct clock_pair *at)
 {
-	struct json_object *document;
+	struct json_object *document = json_instance(instance);
 
-	if (output_json) {
-		document = json_instance(instance);
-		json_put(document, "alarms", json_alarms(alarms, at));
-		document_print(command, document);
-	} else if (alarms->count) {
+	json_put(document, "alarms", json_alarms(alarms, at));
+	document_print(command, document);
+	if (!output_json && alarms->count)
 		alarms_print(alarms, at);
-	} else {
-		note("%s: the policy has no alarm: man rlctl-policy says how to write one",
-		     instance->device);
-	}
+	else if (!alarms->count)
+		text_note("%s: the policy has no alarm: man rlctl-policy says how to write one",
+			  instance->device);
 }
 
-static int alarms_list(const struct command *command, void *arg)
+static int alarms_list(const struct command *command, struct session *session, void *arg)
 {
 	struct alarms_now alarms;
 	struct clock_pair at;
-	struct instance instance;
-	int rc = instance_open(&command->target, false, &instance);
+	int rc = alarms_get_all(&session->instance, &alarms, &at);
 
 	(void)arg;
-	if (rc)
-		return rc;
-	rc = alarms_get_all(&instance, &alarms, &at);
 	if (!rc)
-		alarms_show(command, &instance, &alarms, &at);
-	instance_close(&instance);
+		alarms_show(command, &session->instance, &alarms, &at);
 	return rc;
 }
 
 int cmd_alarm_list(const struct command *command)
 {
-	return targets_read(command, alarms_list, NULL);
+	return sessions_read(command, SESSION_LOOK, alarms_list, NULL);
 }
 
 /* ---- on, off */
@@ -107,47 +97,37 @@ struct turn {
 	const char *duration;
 };
 
-static int turn_one(const struct command *command, const struct turn *turn,
-		    const struct instance *instance)
+static int turn_run(const struct command *command, struct session *session, void *arg)
 {
+	const struct instance *instance = &session->instance;
+	const struct turn *turn = arg;
 	const struct alarm_pull *pull = &turn->pull;
+	const char *device = instance->device;
 	struct alarms_now alarms;
 	struct clock_pair at;
 	bool was_on;
 	int ret, rc = alarms_get_all(instance, &alarms, &at);
 
-	rc = rc ?: name_check(instance->device, &alarms, pull->name);
+	rc = rc ?: name_check(device, &alarms, pull->name);
 	if (rc || command->phase == PHASE_CHECK)
 		return rc;
 	ret = alarm_pull(instance, pull, &was_on);
 	if (ret)
-		return fail("%s: turning alarm %s %s failed: %s", instance->device, pull->name,
+		return fail("%s: turning alarm %s %s failed: %s", device, pull->name,
 			    pull->on ? "on" : "off", strerror(-ret));
-	if (output_json) {
-		rc = alarms_get_all(instance, &alarms, &at);
-		if (!rc)
-			alarms_show(command, instance, &alarms, &at);
-	} else if (!pull->on) {
-		note("%s: alarm %s is off%s", instance->device, pull->name,
-		     was_on ? "" : ", as it was before");
-	} else if (pull->for_ns) {
-		note("%s: alarm %s is on for %s", instance->device, pull->name, turn->duration);
-	} else {
-		note("%s: alarm %s is on, until `rlctl alarm off %s`", instance->device, pull->name,
-		     pull->name);
-	}
-	return rc;
-}
-
-static int turn_run(const struct command *command, void *arg)
-{
-	struct instance instance;
-	int rc = instance_open(&command->target, true, &instance);
-
-	if (rc)
-		return rc;
-	rc = turn_one(command, arg, &instance);
-	instance_close(&instance);
+	if (!pull->on)
+		text_note("%s: alarm %s is off%s", device, pull->name,
+			  was_on ? "" : ", as it was before");
+	else if (pull->for_ns)
+		text_note("%s: alarm %s is on for %s", device, pull->name, turn->duration);
+	else
+		text_note("%s: alarm %s is on, until `rlctl alarm off %s`", device, pull->name,
+			  pull->name);
+	if (!output_json)
+		return 0;
+	rc = alarms_get_all(instance, &alarms, &at);
+	if (!rc)
+		alarms_show(command, instance, &alarms, &at);
 	return rc;
 }
 
@@ -183,12 +163,12 @@ int cmd_alarm_on(const struct command *command)
 	struct turn turn = {.pull = {.name = command->words[0], .on = true}};
 	int rc = duration_get(command, &turn);
 
-	return rc ?: targets_change(command, turn_run, &turn);
+	return rc ?: sessions_change(command, SESSION_LOCK, turn_run, &turn);
 }
 
 int cmd_alarm_off(const struct command *command)
 {
 	struct turn turn = {.pull = {.name = command->words[0]}};
 
-	return targets_change(command, turn_run, &turn);
+	return sessions_change(command, SESSION_LOCK, turn_run, &turn);
 }

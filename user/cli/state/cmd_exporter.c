@@ -175,17 +175,6 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned i
 	return result;
 }
 
-static void __attribute__((noreturn)) document_write(const struct exporter *exporter, int fd)
-{
-	FILE *file = fdopen(fd, "w");
-	struct scrape scrape;
-
-	if (!file || scrape_read(exporter->target, exporter->rules, &scrape))
-		_exit(EXIT_FAILURE);
-	scrape_print(file, &scrape);
-	_exit(fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
 /* A child process reads the instances: descriptors that a library leaks (libxdp leaks those of
  * programs) are closed at its exit, and running out of memory fails only this answer. The
  * document's descriptor, or -1; reports. */
@@ -193,9 +182,16 @@ static int document_make(const struct exporter *exporter)
 {
 	int fd = memfd_create("metrics", MFD_CLOEXEC), status = 0;
 	pid_t child = fd < 0 ? -1 : fork();
+	struct scrape scrape;
+	FILE *file;
 
-	if (!child)
-		document_write(exporter, fd);
+	if (!child) {
+		file = fdopen(fd, "w");
+		if (!file || scrape_read(exporter->target, exporter->rules, &scrape))
+			_exit(EXIT_FAILURE);
+		scrape_print(file, &scrape);
+		_exit(fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
 	if (child < 0)
 		fail("scrape failed: %s", strerror(errno));
 	else if (waitpid(child, &status, 0) == child && !status)

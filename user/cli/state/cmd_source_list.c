@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/guard/session.h"
 #include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "cli/policy/denial.h"
 #include "cli/sets/set_parts.h"
-#include "kernel/policy/policy_read.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/source.h"
 #include "policy/names.h"
@@ -17,8 +17,8 @@
 #define DENIED_MAX  1000 /* rows: lists of bans may have millions */
 
 struct list {
-	struct instance instance;
-	struct policy policy;
+	const struct session *session;
+	uint32_t seconds;
 	const struct rule *rule; /* of --rule, or NULL */
 	bool banned, limited;
 	bool sampled; /* the hot table was searched, from samples */
@@ -45,10 +45,10 @@ static int entries_read(struct list *list, read_fn read)
 {
 	struct source_entry *entries = NULL;
 	size_t count = 0;
-	int ret = read(&list->instance, &list->policy, &entries, &count);
+	int ret = read(&list->session->instance, &list->session->policy, &entries, &count);
 
 	if (ret)
-		return fail("%s: reading the states failed: %s", list->instance.device,
+		return fail("%s: reading the states failed: %s", list->session->instance.device,
 			    strerror(-ret));
 	entries_join(list, entries, count);
 	return 0;
@@ -82,7 +82,6 @@ static int shown_compare(const void *a, const void *b)
 static bool entry_is_of_rule(const struct list *list, const struct source_entry *entry)
 {
 	const struct rule *rule = list->rule;
-	struct policy_context ctx;
 	uint8_t most;
 
 	if (!rule || entry->rule == rule)
@@ -90,8 +89,7 @@ static bool entry_is_of_rule(const struct list *list, const struct source_entry 
 	if (entry->rule || rule->action != RL_ACTION_LIMIT || rule->limit.over != RL_OVER_BAN ||
 	    !rule->limit.ban_source)
 		return false;
-	instance_context(&list->instance, &ctx);
-	if (ctx.by_dest || rule->kind != PREFIX_ADDR)
+	if (list->session->ctx.by_dest || rule->kind != PREFIX_ADDR)
 		return true;
 	most = key_bits(entry->key.addr, 32, 64);
 	return prefix_contains(rule->addr, rule->len < most ? rule->len : most, entry->key.addr);
@@ -129,20 +127,14 @@ static void entries_arrange(struct list *list)
 static void entry_report(struct report *report, const struct source_entry *entry,
 			 const struct policy_context *ctx)
 {
-	char key[KEY_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
-
-	if (entry->rule)
-		rule_format(rule, entry->rule, ctx);
-	key_print(key, &entry->key, entry->rule);
-	report_begin(report, NULL);
-	report_text(report, "key", "key", key);
+	report_source(report, entry);
 	report_text(report, "status", "status", entry->ban_ns ? "banned" : "limited");
 	report_next(report, entry);
-	report_text(report, "rule", "rule", rule);
-	if (output_json)
+	report_rule(report, entry, ctx);
+	if (output_json) { /* which the table has no room for */
 		report_allowance(report, entry);
-	if (output_json)
 		report_ban(report, entry);
+	}
 }
 
 /* ---- what rules deny */
@@ -152,7 +144,7 @@ struct denied {
 	const struct rule *rules[RL_SETS_MAX]; /* that deny the members of a set, by its number */
 	uint64_t sets;                         /* those that have one */
 	uint64_t now_ns;
-	struct policy_context ctx;
+	const struct policy_context *ctx;
 	size_t shown, more;
 };
 
@@ -173,7 +165,7 @@ static void denied_report(struct denied *d, const struct rule *rule, const char 
 	report_text(d->report, NULL, "next in", left_ns ? text : "-");
 	if (left_ns)
 		report_value(d->report, "next_ns", json_object_new_uint64(left_ns));
-	rule_format_lasting(text, rule, &d->ctx);
+	rule_format_lasting(text, rule, d->ctx);
 	report_text(d->report, "rule", "rule", text);
 }
 
@@ -209,13 +201,14 @@ static void rule_report(struct denied *d, const struct set_live *sets, const str
 /* Addresses of rules, and members of their sets. */
 static int denied_list(const struct list *list, struct report *report)
 {
-	struct denied d = {.report = report, .now_ns = instance_now(&list->instance)};
+	const struct session *session = list->session;
+	struct denied d = {
+		.report = report, .now_ns = instance_now(&session->instance), .ctx = &session->ctx};
 	struct set_live sets;
 	int ret = 0;
 
-	instance_context(&list->instance, &d.ctx);
-	set_live_open(&list->instance, &sets);
-	policy_for_each (&list->policy, rule)
+	set_live_open(&session->instance, &sets);
+	policy_for_each (&session->policy, rule)
 		if (is_plain_deny(rule) && (!list->rule || list->rule == rule))
 			rule_report(&d, &sets, rule);
 	if (d.sets)
@@ -224,9 +217,9 @@ static int denied_list(const struct list *list, struct report *report)
 	if (d.more)
 		note("%s: %zu more are denied: `rlctl rule list` and `rlctl set list SET` list "
 		     "them all",
-		     list->instance.device, d.more);
-	return ret ? fail("%s: reading the members of its sets failed: %s", list->instance.device,
-			  strerror(-ret))
+		     session->instance.device, d.more);
+	return ret ? fail("%s: reading the members of its sets failed: %s",
+			  session->instance.device, strerror(-ret))
 		   : 0;
 }
 
@@ -243,71 +236,59 @@ static const char *none_text(const struct list *list)
 			    : "no source was seen that a limit drops";
 }
 
-static void list_note(const struct list *list, uint32_t seconds, bool empty)
+static void list_note(const struct list *list, bool empty)
 {
-	const char *device = list->instance.device;
+	const char *device = list->session->instance.device;
 	bool everything = false;
 
 	for (size_t i = 0; i < list->count; i++)
 		everything = everything || !list->entries[i].rule;
 	if (empty)
-		note("%s: %s", device, none_text(list));
+		text_note("%s: %s", device, none_text(list));
 	if (list->rule && everything)
-		note("%s: bans from everything are of no rule: another one may have begun some of "
-		     "them",
-		     device);
+		text_note("%s: bans from everything are of no rule: another one may have begun "
+			  "some of them",
+			  device);
 	if (list->sampled)
-		note("%s: the hot table holds no addresses: sources at its limits are those with "
-		     "packets dropped in a sample of %u second%s; `rlctl top` shows how many",
-		     device, seconds, seconds == 1 ? "" : "s");
+		text_note("%s: the hot table holds no addresses: sources at its limits are those "
+			  "with packets dropped in a sample of %u second%s; `rlctl top` shows how "
+			  "many",
+			  device, list->seconds, list->seconds == 1 ? "" : "s");
 }
 
-static int list_print(const struct command *command, const struct list *list, uint32_t seconds)
+static int list_print(const struct command *command, const struct list *list)
 {
+	struct json_object *document = json_instance(&list->session->instance);
 	struct report report = {0};
-	struct policy_context ctx;
-	struct json_object *states, *document;
 	bool empty;
 	int rc;
 
-	instance_context(&list->instance, &ctx);
 	for (size_t i = 0; i < list->count; i++)
-		entry_report(&report, &list->entries[i], &ctx);
+		entry_report(&report, &list->entries[i], &list->session->ctx);
 	rc = list->banned && list->limited ? denied_list(list, &report) : 0;
 	empty = !report.records;
-	states = report_end(&report);
-	if (!output_json) {
-		list_note(list, seconds, empty);
-		return rc;
-	}
-	document = json_instance(&list->instance);
 	json_put_bool(document, "sampled", list->sampled);
-	json_put(document, "states", states);
+	report_put(&report, document, "states");
+	list_note(list, empty);
 	document_print(command, document);
 	return rc;
 }
 
 /* ---- */
 
-static int source_list(const struct command *command, void *arg)
+static int source_list(const struct command *command, struct session *session, void *arg)
 {
-	struct list list = {.banned = !option_given(command, OPTION_LIMITED),
-			    .limited = !option_given(command, OPTION_BANNED)};
-	uint32_t seconds = *(const uint32_t *)arg;
+	struct list list = *(const struct list *)arg;
 	struct source_entry *entries = NULL;
 	size_t count = 0;
-	int rc = list.limited ? instance_open_shared(&command->target, &list.instance)
-			      : instance_open(&command->target, false, &list.instance);
+	int rc = selector_option(command, &session->instance, &session->policy, &list.rule);
 
-	if (rc)
-		return rc;
-	rc = instance_policy_read(&list.instance, &list.policy);
-	rc = rc ?: selector_option(command, &list.instance, &list.policy, &list.rule);
-	list.sampled =
-		!rc && list.limited && limited_is_hot(&list.instance, &list.policy, list.rule);
+	list.session = session;
+	list.sampled = !rc && list.limited &&
+		       limited_is_hot(&session->instance, &session->policy, list.rule);
 	if (list.sampled)
-		rc = limited_sample(&list.instance, &list.policy, list.rule, seconds, &entries,
-				    &count);
+		rc = limited_sample(&session->instance, &session->policy, list.rule, list.seconds,
+				    &entries, &count);
 	if (list.sampled && !rc)
 		entries_join(&list, entries, count);
 	if (!rc && list.limited)
@@ -316,23 +297,24 @@ static int source_list(const struct command *command, void *arg)
 		rc = entries_read(&list, instance_bans_read);
 	if (!rc) {
 		entries_arrange(&list);
-		rc = list_print(command, &list, seconds);
+		rc = list_print(command, &list);
 	}
 	free(list.entries);
-	policy_clear(&list.policy);
-	instance_close(&list.instance);
 	return rc;
 }
 
 int cmd_source_list(const struct command *command)
 {
-	uint32_t seconds;
-	int rc = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+	struct list list = {.banned = !option_given(command, OPTION_LIMITED),
+			    .limited = !option_given(command, OPTION_BANNED)};
+	int rc = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &list.seconds);
 
-	if (!rc && option_given(command, OPTION_BANNED) && option_given(command, OPTION_LIMITED))
+	if (!rc && !list.banned && !list.limited)
 		rc = wrong("source list: --banned and --limited exclude each other: leave out both "
 			   "for both");
-	if (!rc && option_given(command, OPTION_BANNED) && option_given(command, OPTION_SECONDS))
+	if (!rc && !list.limited && option_given(command, OPTION_SECONDS))
 		rc = wrong("source list: --seconds applies only to limits: leave out --banned");
-	return rc ?: targets_read(command, source_list, &seconds);
+	return rc
+		       ?: sessions_read(command, list.limited ? SESSION_SHARED : SESSION_READ,
+					source_list, &list);
 }

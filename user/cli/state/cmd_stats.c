@@ -126,36 +126,29 @@ static void print_text(const struct readings *now, const struct readings *before
 	}
 }
 
-static void sorted_print(const struct readings *now, const struct readings *before,
-			 const struct style *style)
-{
-	if (output_json)
-		print_json(now, style);
-	else
-		print_text(now, before, style);
-}
-
 static void print(const struct readings *now, const struct readings *before,
 		  const struct style *style)
 {
-	struct readings sorted = {.count = now->count};
+	bool sorts = style->order != ORDER_RULE;
+	struct readings sorted = *now;
 
-	if (style->order == ORDER_RULE) {
-		sorted_print(now, before, style);
-		return;
-	}
-	sorted.items = xcalloc(now->count + 1, sizeof(*sorted.items));
-	for (size_t i = 0; i < now->count; i++) {
+	if (sorts)
+		sorted.items = xcalloc(now->count + 1, sizeof(*sorted.items));
+	for (size_t i = 0; sorts && i < now->count; i++) {
 		const struct reading *earlier = reading_find(before, &now->items[i]);
 
 		sorted.items[i] = now->items[i];
 		stats_sort(&now->items[i].stats, earlier ? &earlier->stats : NULL, style->order,
 			   &sorted.items[i].stats);
 	}
-	sorted_print(&sorted, before, style);
-	for (size_t i = 0; i < sorted.count; i++)
+	if (output_json)
+		print_json(&sorted, style);
+	else
+		print_text(&sorted, before, style);
+	for (size_t i = 0; sorts && i < sorted.count; i++)
 		stats_sorted_clear(&sorted.items[i].stats);
-	free(sorted.items);
+	if (sorts)
+		free(sorted.items);
 }
 
 /* Names what the document has and the target selects, but is no longer attached. */

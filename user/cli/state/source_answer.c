@@ -61,7 +61,7 @@ int source_answer_read(const struct command *command, const struct instance *ins
 		  : 0;
 }
 
-/* ---- as text */
+/* ---- the answer, as text and in the document */
 
 static uint64_t error_of(const struct estimate *part, const struct estimate *all)
 {
@@ -89,29 +89,36 @@ static void left_print(uint64_t left_ns)
 		return;
 	duration_print(left, sizeof(left),
 		       (left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND * NS_PER_SECOND);
-	printf(", for another %s", left);
+	text_print(", for another %s", left);
 }
 
-static void denial_print(const struct source_answer *answer, const struct policy_context *ctx,
-			 const char *address)
+static void denial_report(const struct source_answer *answer, const struct policy_context *ctx,
+			  const char *address, struct json_object *document)
 {
 	const struct denial *denial = &answer->denial;
 	char words[RULE_TEXT_MAX];
 
 	if (answer->ban_ns) {
-		printf("%s is banned from everything", address);
+		text_print("%s is banned from everything", address);
 		left_print(answer->ban_ns);
-		putchar('\n');
+		text_print("\n");
 	}
-	if (!answer->denied)
-		return;
-	rule_format_lasting(words, &denial->rule, ctx);
-	printf("%s is denied%s by '%s'", address,
-	       denial->partial ? ", but for what rules before decide," : "", words);
-	if (*denial->member)
-		printf(" (its member %s)", denial->member);
-	left_print(denial->left_ns);
-	putchar('\n');
+	if (answer->denied) {
+		rule_format_lasting(words, &denial->rule, ctx);
+		text_print("%s is denied%s by '%s'", address,
+			   denial->partial ? ", but for what rules before decide," : "", words);
+		json_put_text(document, "denied_by", words);
+		if (*denial->member) {
+			text_print(" (its member %s)", denial->member);
+			json_put_text(document, "member", denial->member);
+		}
+		left_print(denial->left_ns);
+		text_print("\n");
+		if (denial->left_ns)
+			json_put_number(document, "denied_ns", denial->left_ns);
+	}
+	if (answer->ban_ns)
+		json_put_number(document, "ban_ns", answer->ban_ns);
 }
 
 void source_packets_report(const struct affected *affected, uint32_t seconds,
@@ -130,66 +137,41 @@ void source_packets_report(const struct affected *affected, uint32_t seconds,
 	policy_for_each (policy, rule)
 		if (dropped->sum && !*words && rule->counter_id == affected->counter_id)
 			rule_format_lasting(words, rule, ctx);
-	if (document) {
-		object = json_object_new_object();
-		json_put_number(object, "seconds", seconds);
-		json_put_number(object, "passed", passed->sum);
-		json_put_number(object, "passed_error", error_of(passed, &all));
-		json_put_number(object, "dropped", dropped->sum);
-		json_put_number(object, "dropped_error", error_of(dropped, &all));
-		if (dropped->sum)
-			json_put_text(object, "reason", reason);
-		if (*words)
-			json_put_text(object, "rule", words);
-		json_put(document, "packets", object);
-		return;
-	}
+	json_put(document, "packets", object = json_object_new_object());
+	json_put_number(object, "seconds", seconds);
+	json_put_number(object, "passed", passed->sum);
+	json_put_number(object, "passed_error", error_of(passed, &all));
+	json_put_number(object, "dropped", dropped->sum);
+	json_put_number(object, "dropped_error", error_of(dropped, &all));
+	if (dropped->sum)
+		json_put_text(object, "reason", reason);
+	if (*words)
+		json_put_text(object, "rule", words);
 	prefix_print(sender, sizeof(sender), affected->addr, affected->len);
 	if (!all.sum) {
-		printf("no packet %s %s within %" PRIu32 " s\n", which, sender, seconds);
+		text_print("no packet %s %s within %" PRIu32 " s\n", which, sender, seconds);
 		return;
 	}
 	estimate_print(passed_text, passed, &all);
 	estimate_print(dropped_text, dropped, &all);
-	printf("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender, seconds,
-	       passed_text, dropped_text);
+	text_print("packets %s %s within %" PRIu32 " s: %s passed, %s dropped", which, sender,
+		   seconds, passed_text, dropped_text);
 	if (dropped->sum)
-		printf(" (%s)", reason);
-	if (*words)
-		printf(", most by '%s'", words);
-	putchar('\n');
+		text_print(" (%s)", reason);
+	text_print("%s%s%s\n", *words ? ", most by '" : "", words, *words ? "'" : "");
 }
 
 void source_answer_report(const struct source_answer *answer, const struct policy *policy,
 			  const struct policy_context *ctx, const char *address,
 			  struct json_object *document)
 {
-	char words[RULE_TEXT_MAX];
-
-	if (!document) {
-		denial_print(answer, ctx, address);
-		if (answer->watched)
-			source_packets_report(&answer->affected, answer->seconds, policy, ctx,
-					      NULL);
-		if (answer->asks_known)
-			printf("%s is %s\n", address,
-			       answer->known ? "a known source" : "a new source");
-		return;
-	}
-	if (answer->denied) {
-		rule_format_lasting(words, &answer->denial.rule, ctx);
-		json_put_text(document, "denied_by", words);
-		if (*answer->denial.member)
-			json_put_text(document, "member", answer->denial.member);
-		if (answer->denial.left_ns)
-			json_put_number(document, "denied_ns", answer->denial.left_ns);
-	}
-	if (answer->ban_ns)
-		json_put_number(document, "ban_ns", answer->ban_ns);
+	denial_report(answer, ctx, address, document);
 	if (answer->watched)
 		source_packets_report(&answer->affected, answer->seconds, policy, ctx, document);
-	if (answer->asks_known)
-		json_put_bool(document, "known", answer->known);
+	if (!answer->asks_known)
+		return;
+	text_print("%s is %s\n", address, answer->known ? "a known source" : "a new source");
+	json_put_bool(document, "known", answer->known);
 }
 
 /* ---- parts of limits that classes of senders share */
@@ -206,11 +188,12 @@ void source_shares_report(const uint8_t addr[16], bool known, const struct polic
 			  const struct policy_context *ctx, const struct share_counts *counts,
 			  struct json_object *document)
 {
-	struct json_object *shares = document && counts ? json_object_new_array() : NULL, *object;
+	struct json_object *shares = json_object_new_array(), *object;
 	int class = known ? RL_SHARE_KNOWN : RL_SHARE_STRANGER;
 	char words[RULE_TEXT_MAX], room[NUMBER_TEXT_MAX], established[NUMBER_TEXT_MAX];
 
-	for (size_t i = 0; counts && i < policy->count; i++) {
+	json_put(document, "shares", shares);
+	for (size_t i = 0; i < policy->count; i++) {
 		const struct rule *rule = &policy->rules[i];
 		const struct share_counts *now = &counts[i];
 		const char *unit = rule->limit.unit == RL_PACKETS ? "" : " bytes";
@@ -220,25 +203,18 @@ void source_shares_report(const uint8_t addr[16], bool known, const struct polic
 		rule_format(words, rule, ctx);
 		number_print(room, now->room[class]);
 		number_print(established, now->room[RL_SHARE_ESTABLISHED]);
-		if (!shares && !now->is_short)
-			printf("'%s' is not short now\n", words);
-		else if (!shares)
-			printf("'%s' is short now: %s have %s%s/s, established packets %s%s/s\n",
-			       words, known ? "known sources" : "strangers", room, unit,
-			       established, unit);
-		if (!shares)
-			continue;
-		object = json_object_new_object();
+		json_append(shares, object = json_object_new_object());
 		json_put_text(object, "rule", words);
 		json_put_text(object, "class", share_class_names[class]);
 		json_put_bool(object, "short", now->is_short);
 		json_put_text(object, "unit", share_unit(rule));
-		if (now->is_short) {
-			json_put_number(object, "room", now->room[class]);
-			json_put_number(object, "pace", now->pace[class]);
+		if (!now->is_short) {
+			text_print("'%s' is not short now\n", words);
+			continue;
 		}
-		json_append(shares, object);
+		text_print("'%s' is short now: %s have %s%s/s, established packets %s%s/s\n", words,
+			   known ? "known sources" : "strangers", room, unit, established, unit);
+		json_put_number(object, "room", now->room[class]);
+		json_put_number(object, "pace", now->pace[class]);
 	}
-	if (shares)
-		json_put(document, "shares", shares);
 }

@@ -22,7 +22,7 @@ struct source_answer {
 int source_watch(const struct command *command, const struct instance *instance,
 		 const uint8_t addr[16], bool by_dest, uint32_t seconds, struct affected *out);
 
-/* Prints the line of what was watched, or with -j adds "packets" to the document. */
+/* The line of what was watched, and "packets" of the document. */
 void source_packets_report(const struct affected *affected, uint32_t seconds,
 			   const struct policy *policy, const struct policy_context *ctx,
 			   struct json_object *document);
@@ -32,14 +32,14 @@ int source_answer_read(const struct command *command, const struct instance *ins
 		       const struct policy *policy, const struct policy_context *ctx,
 		       const uint8_t addr[16], struct source_answer *out);
 
-/* Prints lines, or with -j adds members to the document. */
+/* Lines, and members of the document. */
 void source_answer_report(const struct source_answer *answer, const struct policy *policy,
 			  const struct policy_context *ctx, const char *address,
 			  struct json_object *document);
 
-/* The parts that the (mapped) address has of limits that classes of senders share: prints a line
- * for each that counts its packets, or with -j adds "shares" to the document. Its packets are not
- * established; is it known? Counts are as share_counts_read() has them, perhaps NULL. */
+/* The parts that the (mapped) address has of limits that classes of senders share: a line for each
+ * that counts its packets, and "shares" of the document. Its packets are not established; is it
+ * known? Counts are as share_counts_read() has them. */
 void source_shares_report(const uint8_t addr[16], bool known, const struct policy *policy,
 			  const struct policy_context *ctx, const struct share_counts *counts,
 			  struct json_object *document);

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
-#include "cli/output/pattern_output.h"
+#include "cli/output/state_output.h"
 #include "cli/suggest/suggest.h"
 
 static struct json_object *json_left_out(const struct suggest *s,

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/alarms_output.h"
 #include "cli/events/event_json.h"
 #include "cli/output/output.h"
-#include "cli/output/pattern_output.h"
+#include "cli/output/state_output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/instance.h"

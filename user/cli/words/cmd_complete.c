@@ -51,7 +51,7 @@ static void offer_addresses(struct completion *c)
 	struct session session;
 	char text[PREFIX_TEXT_MAX];
 
-	if (session_read(&c->command, &session))
+	if (session_open(&c->command.target, SESSION_READ, &session))
 		return;
 	policy_for_each (&session.policy, rule) {
 		if (rule->kind != PREFIX_ADDR)
@@ -68,7 +68,7 @@ static void offer_present(struct completion *c)
 	struct session session;
 	char line[RULE_TEXT_MAX];
 
-	if (session_read(&c->command, &session))
+	if (session_open(&c->command.target, SESSION_READ, &session))
 		return;
 	policy_for_each (&session.policy, rule) {
 		const char *word;
@@ -146,7 +146,7 @@ static void alarm_names_offer(struct completion *c, bool manual)
 {
 	struct session session;
 
-	if (session_read(&c->command, &session))
+	if (session_open(&c->command.target, SESSION_READ, &session))
 		return;
 	for (size_t i = 0; i < session.policy.alarm_count; i++)
 		if (session.policy.alarms[i].manual || !manual)

@@ -6,7 +6,6 @@
 
 #include "base/signals.h"
 #include "cli/cmd.h"
-#include "cli/guard/guard.h"
 #include "kernel/attach/hook_names.h"
 #include "kernel/instance/selection.h"
 
@@ -88,8 +87,10 @@ void document_print(const struct command *command, struct json_object *document)
 {
 	if (command->documents)
 		json_append(command->documents, document);
-	else
+	else if (output_json)
 		json_print(document);
+	else
+		json_object_put(document);
 }
 
 /* ---- changing */
@@ -159,20 +160,4 @@ int targets_change(const struct command *command, targets_fn run, void *arg)
 int targets_check(const struct command *command, targets_fn run, void *arg)
 {
 	return run_all(command, run, arg, check_all);
-}
-
-int guarded_change(const struct command *command, struct guard *guard, bool only_warns,
-		   int (*once)(const struct command *command, void *arg), void *arg)
-{
-	int rc;
-
-	guard_start(guard, only_warns || option_given(command, OPTION_YES));
-	guard->agreed = command->phase == PHASE_CHANGE;
-	rc = once(command, arg);
-	if (rc == GUARD_ASKS) {
-		rc = guard_ask(guard);
-		rc = rc ?: once(command, arg);
-	}
-	guard_clear(guard);
-	return rc;
 }
