@@ -119,6 +119,7 @@ struct report {
 	struct table headings;             /* from the first record */
 	struct table cells;                /* of all records */
 	size_t records;
+	bool document; /* the array, also without -j */
 	struct json_object *array;
 	struct json_object *record; /* the current one; owned by the array */
 };

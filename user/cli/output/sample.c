@@ -41,11 +41,6 @@ struct record {
 	struct screen_line line;
 };
 
-static struct record record_begin(void)
-{
-	return (struct record){.object = output_json ? json_object_new_object() : NULL};
-}
-
 static void record_end(struct record *record)
 {
 	if (record->object)
@@ -154,7 +149,7 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
 	const char *verdict = reason->passes ? "pass" : "drop";
 	const struct rule *rule = rule_counted(&book->policy, sample->counter_id);
-	struct record record = record_begin();
+	struct record record = {.object = output_json ? json_object_new_object() : NULL};
 	char many[NUMBER_TEXT_MAX], words[RULE_TEXT_MAX];
 	struct member member;
 
@@ -189,7 +184,7 @@ void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
 {
 	const struct instance *instance = book->instance;
 	char rate[ALARM_LINE_MAX], *shown = text_shown(alarm->name);
-	struct record record = record_begin();
+	struct record record = {.object = output_json ? json_object_new_object() : NULL};
 
 	alarm_rate_print(rate, sizeof(rate), alarm);
 	put_time(&record, realtime_ns);

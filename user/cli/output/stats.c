@@ -40,123 +40,7 @@ static struct rl_amount reasons_sum(const struct instance_stats *stats, bool pas
 	return sum;
 }
 
-/* ---- JSON ---- */
-
-void json_put_while(struct json_object *object, const struct rule *rule)
-{
-	bool off;
-	const char *name = rule_while(rule, &off);
-
-	if (name[0])
-		json_put_text(object, "while", name);
-	if (off)
-		json_put_bool(object, "while_not", true);
-}
-
-static struct json_object *json_rule(const struct instance_stats *stats, size_t i,
-				     const struct policy_context *ctx)
-{
-	const struct rule *rule = &stats->policy.rules[i];
-	const struct rule_counters *counters = &stats->rules[i];
-	struct json_object *object = json_object_new_object();
-	char words[RULE_TEXT_MAX];
-
-	rule_format(words, rule, ctx);
-	json_put_text(object, "rule", words);
-	json_put_while(object, rule);
-	json_put(object, "passed", json_amount(&counters->passed));
-	json_put(object, "dropped", json_amount(&counters->dropped));
-	json_put(object, "shadow", json_amount(&counters->shadow));
-	if (stats->connections.open && rule_limits_connections(rule))
-		json_put_number(object, "open_connections", stats->connections.open[i]);
-	if (stats->shares && has_share(rule))
-		json_put(object, "share", json_share(rule, &stats->shares[i]));
-	return object;
-}
-
-static const char *const set_source_names[] = {"dynamic", "file", "mmdb"};
-
-static struct json_object *json_set(const struct policy_set *words, const struct set_stats *stats)
-{
-	const struct rl_set *set = &stats->set;
-	struct json_object *object = json_object_new_object();
-	const struct {
-		const char *name;
-		uint64_t number;
-	} numbers[] = {
-		{"ipv4", set->members[0]}, {"ipv6", set->members[1]},   {"max", words->max},
-		{"added", set->added},     {"extended", set->extended}, {"deleted", set->deleted},
-		{"expired", set->expired}, {"refused", set->refused},
-	};
-
-	json_put_text(object, "set", words->name);
-	json_put_text(object, "source", set_source_names[words->source]);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		json_put_number(object, numbers[i].name, numbers[i].number);
-	json_put(object, "matched", json_amount(&stats->matched));
-	if (set->loaded_ns)
-		json_put_time(object, "loaded", set->loaded_ns);
-	if (set->failed_ns)
-		json_put_time(object, "load_failed", set->failed_ns);
-	return object;
-}
-
-void json_put_stats(struct json_object *object, const struct instance *instance,
-		    const struct instance_stats *stats)
-{
-	struct json_object *by_reason = json_object_new_object();
-	struct json_object *rules = json_object_new_array(), *part;
-	struct rl_amount passed = reasons_sum(stats, true), dropped = reasons_sum(stats, false);
-	struct policy_context ctx;
-
-	instance_context(instance, &ctx);
-	for (int i = 0; i < RL_REASON_COUNT; i++)
-		json_put(by_reason, reason_rows[i].text, json_amount(&stats->reasons[i]));
-	for (size_t i = 0; i < stats->policy.count; i++)
-		json_append(rules, json_rule(stats, i, &ctx));
-	json_put(object, "passed", json_amount(&passed));
-	json_put(object, "dropped", json_amount(&dropped));
-	json_put(object, "reasons", by_reason);
-	json_put(object, "rules", rules);
-	if (stats->connections.open) {
-		json_put(object, "connections", part = json_object_new_object());
-		json_put_number(part, "keys", stats->connections.keys);
-		json_put_number(part, "unseen", stats->connections.unseen);
-	}
-	if (stats->policy.set_count)
-		json_put(object, "sets", part = json_object_new_array());
-	for (size_t i = 0; i < stats->policy.set_count; i++)
-		json_append(part, json_set(&stats->policy.sets[i], &stats->sets[i]));
-}
-
-#define PRESSURE_NAME(name_, text_) text_,
-const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
-
-/* Without a hot table, only the pressure on bans is counted. */
-static int first_pressure(const struct instance_stats *stats)
-{
-	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
-}
-
-struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
-{
-	struct json_object *object = json_instance(instance);
-	struct json_object *pressure = json_object_new_object();
-
-	json_put_time(object, "since", instance->info.since_ns);
-	json_put_stats(object, instance, stats);
-	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
-	json_put(object, "pressure", pressure);
-	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
-		json_put_number(pressure, pressure_names[i], stats->pressure[i]);
-	if (stats->hot_slots) {
-		json_put_number(pressure, "slots_live", stats->hot_live);
-		json_put_number(pressure, "slots", stats->hot_slots);
-	}
-	return object;
-}
-
-/* ---- tables ---- */
+/* ---- tables, and sets as JSON */
 
 /* The counters, and, if not NULL, those of `elapsed_ns` earlier. */
 struct reading {
@@ -193,6 +77,139 @@ static uint32_t amount_columns(const struct reading *reading, unsigned int first
 
 	return ((1u << each) - 1) << (first + bytes * each);
 }
+
+static struct json_object *sets_report(const struct reading *reading, bool document)
+{
+	static const char *const sources[] = {"dynamic", "file", "mmdb"};
+	static const struct rl_amount none;
+	const struct instance_stats *stats = reading->now, *earlier = reading->before;
+	const struct column_drop drops[] = {
+		{7u << (earlier ? 6 : 4), REST_USUAL}, /* added, extended, expired */
+		{amount_columns(reading, 2, true), REST_USUAL},
+		{1u << 1, REST_LEAST},
+		{0, 0}};
+	struct report report = {.columns = drops, .document = document};
+
+	for (size_t i = 0; i < stats->policy.set_count; i++) {
+		const struct rl_set *set = &stats->sets[i].set;
+		const struct policy_set *words = &stats->policy.sets[i];
+		const struct rl_amount *matched = &stats->sets[i].matched, *before = &none;
+
+		for (size_t j = 0; earlier && j < earlier->policy.set_count; j++)
+			if (!strcmp(earlier->policy.sets[j].name, words->name))
+				before = &earlier->sets[j].matched;
+		report_begin(&report, NULL);
+		report_text(&report, "set", NULL, words->name);
+		report_text(&report, "source", NULL, sources[words->source]);
+		report_number(&report, "ipv4", NULL, set->members[0]);
+		report_number(&report, "ipv6", NULL, set->members[1]);
+		report_number(&report, NULL, "members",
+			      (uint64_t)set->members[0] + set->members[1]);
+		report_number(&report, "max", "max", words->max);
+		report_amount(&report, reading, "matched", matched, before);
+		report_number(&report, "added", "added", set->added);
+		report_number(&report, "extended", "extended", set->extended);
+		report_number(&report, "deleted", NULL, set->deleted);
+		report_number(&report, "expired", "expired", set->expired);
+		report_number(&report, "refused", "refused", set->refused);
+		report_value(&report, "matched", json_amount(matched));
+		if (set->loaded_ns)
+			report_time(&report, "loaded", NULL, set->loaded_ns);
+		if (set->failed_ns)
+			report_time(&report, "load_failed", NULL, set->failed_ns);
+		report_text(&report, NULL, "set", words->name);
+	}
+	return report_end(&report);
+}
+
+/* ---- JSON ---- */
+
+void json_put_while(struct json_object *object, const struct rule *rule)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+
+	if (name[0])
+		json_put_text(object, "while", name);
+	if (off)
+		json_put_bool(object, "while_not", true);
+}
+
+static struct json_object *json_rule(const struct instance_stats *stats, size_t i,
+				     const struct policy_context *ctx)
+{
+	const struct rule *rule = &stats->policy.rules[i];
+	const struct rule_counters *counters = &stats->rules[i];
+	struct json_object *object = json_object_new_object();
+	char words[RULE_TEXT_MAX];
+
+	rule_format(words, rule, ctx);
+	json_put_text(object, "rule", words);
+	json_put_while(object, rule);
+	json_put(object, "passed", json_amount(&counters->passed));
+	json_put(object, "dropped", json_amount(&counters->dropped));
+	json_put(object, "shadow", json_amount(&counters->shadow));
+	if (stats->connections.open && rule_limits_connections(rule))
+		json_put_number(object, "open_connections", stats->connections.open[i]);
+	if (stats->shares && has_share(rule))
+		json_put(object, "share", json_share(rule, &stats->shares[i]));
+	return object;
+}
+
+void json_put_stats(struct json_object *object, const struct instance *instance,
+		    const struct instance_stats *stats)
+{
+	struct json_object *by_reason = json_object_new_object();
+	struct json_object *rules = json_object_new_array(), *part;
+	struct rl_amount passed = reasons_sum(stats, true), dropped = reasons_sum(stats, false);
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		json_put(by_reason, reason_rows[i].text, json_amount(&stats->reasons[i]));
+	for (size_t i = 0; i < stats->policy.count; i++)
+		json_append(rules, json_rule(stats, i, &ctx));
+	json_put(object, "passed", json_amount(&passed));
+	json_put(object, "dropped", json_amount(&dropped));
+	json_put(object, "reasons", by_reason);
+	json_put(object, "rules", rules);
+	if (stats->connections.open) {
+		json_put(object, "connections", part = json_object_new_object());
+		json_put_number(part, "keys", stats->connections.keys);
+		json_put_number(part, "unseen", stats->connections.unseen);
+	}
+	if (stats->policy.set_count)
+		json_put(object, "sets", sets_report(&(struct reading){.now = stats}, true));
+}
+
+#define PRESSURE_NAME(name_, text_) text_,
+const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
+
+/* Without a hot table, only the pressure on bans is counted. */
+static int first_pressure(const struct instance_stats *stats)
+{
+	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
+}
+
+struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
+{
+	struct json_object *object = json_instance(instance);
+	struct json_object *pressure = json_object_new_object();
+
+	json_put_time(object, "since", instance->info.since_ns);
+	json_put_stats(object, instance, stats);
+	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
+	json_put(object, "pressure", pressure);
+	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
+		json_put_number(pressure, pressure_names[i], stats->pressure[i]);
+	if (stats->hot_slots) {
+		json_put_number(pressure, "slots_live", stats->hot_live);
+		json_put_number(pressure, "slots", stats->hot_slots);
+	}
+	return object;
+}
+
+/* ---- tables ---- */
 
 /* The sum of passed or dropped packets, and below it the reasons with packets. */
 static void report_verdict(struct report *report, const struct reading *reading, bool passes)
@@ -280,39 +297,6 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	report_end(&report);
 }
 
-static void sets_table(const struct reading *reading)
-{
-	static const struct rl_amount none;
-	const struct instance_stats *stats = reading->now, *earlier = reading->before;
-	const struct column_drop drops[] = {
-		{7u << (earlier ? 6 : 4), REST_USUAL}, /* added, extended, expired */
-		{amount_columns(reading, 2, true), REST_USUAL},
-		{1u << 1, REST_LEAST},
-		{0, 0}};
-	struct report report = {.columns = drops};
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		const struct rl_set *set = &stats->sets[i].set;
-		const char *name = stats->policy.sets[i].name;
-		const struct rl_amount *before = &none;
-
-		for (size_t j = 0; earlier && j < earlier->policy.set_count; j++)
-			if (!strcmp(earlier->policy.sets[j].name, name))
-				before = &earlier->sets[j].matched;
-		report_begin(&report, NULL);
-		report_number(&report, NULL, "members",
-			      (uint64_t)set->members[0] + set->members[1]);
-		report_number(&report, NULL, "max", stats->policy.sets[i].max);
-		report_amount(&report, reading, "matched", &stats->sets[i].matched, before);
-		report_number(&report, NULL, "added", set->added);
-		report_number(&report, NULL, "extended", set->extended);
-		report_number(&report, NULL, "expired", set->expired);
-		report_number(&report, NULL, "refused", set->refused);
-		report_text(&report, NULL, "set", name);
-	}
-	report_end(&report);
-}
-
 static void connections_table(const struct instance_stats *stats, const struct policy_context *ctx)
 {
 	char words[RULE_TEXT_MAX], keys[NUMBER_TEXT_MAX], unseen[NUMBER_TEXT_MAX];
@@ -365,7 +349,7 @@ static void tables_print(const struct instance *instance, const struct reading *
 	}
 	if (now->policy.set_count) {
 		putchar('\n');
-		sets_table(reading);
+		sets_report(reading, false);
 	}
 	if (now->alarms.count) {
 		putchar('\n');

@@ -271,7 +271,8 @@ char *json_line(struct json_object *document)
 void report_begin(struct report *report, struct json_object *object)
 {
 	report->records++;
-	if (!output_json) {
+	report->document |= output_json;
+	if (!report->document) {
 		json_object_put(object);
 		return;
 	}
@@ -286,7 +287,7 @@ void report_cell(struct report *report, const char *heading, const char *text, b
 {
 	size_t column;
 
-	if (!heading || output_json)
+	if (!heading || report->document)
 		return;
 	if (report->records == 1)
 		table_cell(&report->headings, heading);
@@ -297,7 +298,7 @@ void report_cell(struct report *report, const char *heading, const char *text, b
 
 void report_value(struct report *report, const char *key, struct json_object *value)
 {
-	if (key && output_json)
+	if (key && report->document)
 		json_put(report->record, key, value);
 	else
 		json_object_put(value);
@@ -357,7 +358,7 @@ struct json_object *report_end(struct report *report)
 	struct column_drop drops[TABLE_COLUMNS_MAX + 1] = {0};
 	struct table *all = &report->headings;
 
-	if (output_json)
+	if (output_json || report->document)
 		return report->array ? report->array : json_object_new_array();
 	all->columns = all->count;
 	for (size_t i = 0; report->drops && report->drops[i] && i < TABLE_COLUMNS_MAX; i++) {

@@ -219,43 +219,34 @@ static int text_restore(const struct command *command, const char *path,
 	return rc;
 }
 
-/* No file by default is a first boot. 0, 1 (there is none) or -1; reports. */
-static int file_get(const struct command *command, const char *path, struct policy_file *out)
-{
-	bool is_stdin = !strcmp(path, "-");
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
-
-	if (fd < 0 && errno == ENOENT && !command->word_count)
-		return 1;
-	if (fd < 0)
-		return fail("%s: %s", path, strerror(errno));
-	rc = policy_descriptor_read(fd, path, out);
-	if (!is_stdin)
-		close(fd);
-	return rc;
-}
-
 static int restore_one(const struct command *command, void *arg)
 {
 	const struct target *target = &command->target;
 	CLEARED_FILE struct policy_file file = {0};
 	char path[PATH_MAX], owner[OWNER_MAX];
 	const char *from = command->word_count ? command->words[0] : path;
-	int rc = 0;
+	bool is_stdin;
+	int fd, rc = 0;
 
 	(void)arg;
 	if (!command->word_count) {
-		rc = path_get(command->verb->name, target, path);
-		if (!rc) {
-			instance_file_owner(target->device, target->hook, owner);
-			rc = owner_check(command->verb->name, path, owner);
-		}
+		instance_file_owner(target->device, target->hook, owner);
+		rc = path_get(command->verb->name, target, path)
+			     ?: owner_check(command->verb->name, path, owner);
 	}
-	rc = rc ?: file_get(command, from, &file);
-	if (rc == 1) {
+	if (rc)
+		return rc;
+	is_stdin = !strcmp(from, "-");
+	fd = is_stdin ? STDIN_FILENO : open(from, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && !command->word_count) { /* a first boot */
 		note("%s: nothing is saved in %s", target->device, from);
 		return 0;
 	}
+	if (fd < 0)
+		return fail("%s: %s", from, strerror(errno));
+	rc = policy_descriptor_read(fd, from, &file);
+	if (!is_stdin)
+		close(fd);
 	return rc ?: text_restore(command, from, &file);
 }
 

@@ -169,37 +169,28 @@ int set_words_read(const struct instance *instance, struct rl_set_words out[RL_S
 	return rc;
 }
 
-static int session_find(struct set_use *use, const char *name, bool writes)
-{
-	static const struct rl_set none[RL_SETS_MAX];
-	int rc = set_session_open(&use->instance, writes, &use->session), set;
-
-	if (rc == -ENOENT)
-		return report_unknown(use->instance.device, name, none);
-	if (rc)
-		return rc;
-	set = set_session_find(&use->session, name);
-	if (set < 0) {
-		report_unknown(use->instance.device, name, use->session.sets);
-		set_session_close(&use->session);
-		return set;
-	}
-	use->set = set;
-	return 0;
-}
-
 int set_use_open(const struct target *target, const char *name, bool writes, struct set_use *out)
 {
+	static const struct rl_set none[RL_SETS_MAX];
 	struct rl_set_words *words;
-	int rc = instance_open_sets(target, writes, &out->instance);
+	int rc = instance_open_sets(target, writes, &out->instance), set;
 
 	if (rc)
 		return rc;
-	rc = session_find(out, name, writes);
+	rc = set_session_open(&out->instance, writes, &out->session);
+	if (rc == -ENOENT)
+		report_unknown(out->instance.device, name, none);
 	if (rc) {
 		instance_close(&out->instance);
 		return rc;
 	}
+	set = set_session_find(&out->session, name);
+	if (set < 0) {
+		report_unknown(out->instance.device, name, out->session.sets);
+		set_use_close(out);
+		return set;
+	}
+	out->set = set;
 	words = xcalloc(RL_SETS_MAX, sizeof(*words));
 	rc = set_words_read(&out->instance, words);
 	if (rc)
