@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cases.h"
+#include "cli/events/event_json.h"
 #include "cli/events/watched.h"
 #include "kernel/state/alarms.h"
 #include "watch/events/event.h"
@@ -197,7 +198,7 @@ static struct sampled sample_of(const struct packet_row *row, uint64_t stands_fo
 }
 
 static struct traits traits;
-static struct event_excerpt excerpt;
+static struct json_object *excerpt;
 
 static void add(const struct packet_row *row, uint64_t stands_for, int times)
 {
@@ -214,15 +215,54 @@ static int fresh(void **state)
 	return 0;
 }
 
-static void value_is(enum event_feature feature, uint32_t n, uint32_t value, double share)
+static int cleared(void **state)
 {
-	assert_true(excerpt.value_count[feature] > n);
-	assert_int_equal(excerpt.values[feature][n].value, value);
-	assert_true(excerpt.values[feature][n].share > share - 0.001 &&
-		    excerpt.values[feature][n].share < share + 0.001);
+	(void)state;
+	json_object_put(excerpt);
+	excerpt = NULL;
+	return 0;
 }
 
-TEST(common_of_each, fresh)
+static void excerpt_make(uint64_t rate)
+{
+	json_object_put(excerpt);
+	excerpt = traits_json(&traits, rate);
+}
+
+/* The sources, or the values of a feature; NULL: none. */
+static struct json_object *parts_of(const char *feature)
+{
+	struct json_object *common = json_object_object_get(excerpt, "common");
+
+	return json_object_object_get(feature ? common : excerpt, feature ? feature : "sources");
+}
+
+static size_t parts(const char *feature)
+{
+	return parts_of(feature) ? json_object_array_length(parts_of(feature)) : 0;
+}
+
+static struct json_object *member(const char *feature, size_t n, const char *key)
+{
+	assert_true(parts(feature) > n);
+	return json_object_object_get(json_object_array_get_idx(parts_of(feature), n), key);
+}
+
+static void value_is(const char *feature, size_t n, const char *value, double share)
+{
+	double got = json_object_get_double(member(feature, n, "share"));
+
+	assert_string_equal(json_object_get_string(member(feature, n, "value")), value);
+	assert_true(got > share - 0.001 && got < share + 0.001);
+}
+
+static void source_is(size_t n, const char *address, uint64_t rate)
+{
+	assert_string_equal(json_object_get_string(member(NULL, n, "address")), address);
+	assert_int_equal(json_object_get_uint64(member(NULL, n, "rate")), rate);
+}
+
+TEST(common_of_each, fresh, cleared)
 {
 	static const struct packet_row rows[] = {
 		{"10.0.0.1", 17, 53, 1234, 1400, 57, 0, false, false},
@@ -235,47 +275,52 @@ TEST(common_of_each, fresh)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct packet_row *row = &rows[i];
 		bool tcp = row->proto == 6, ports = row->proto != 1;
+		char text[32];
 
 		fresh(state);
 		add(row, 10, 4);
-		traits_excerpt(&traits, 1000, &excerpt);
-		assert_int_equal(excerpt.source_count, 1);
-		assert_int_equal(excerpt.sources[0].rate, 1000);
-		value_is(FEATURE_LENGTH, 0, row->length, 1);
-		value_is(FEATURE_TTL, 0, row->ttl, 1);
-		assert_int_equal(excerpt.value_count[FEATURE_FLAGS], tcp);
-		assert_int_equal(excerpt.value_count[FEATURE_PORT], ports);
+		excerpt_make(1000);
+		assert_int_equal(parts(NULL), 1);
+		source_is(0, row->source[0] == '2' ? "2001:db8::/64" : row->source, 1000);
+		snprintf(text, sizeof(text), "%u", row->length);
+		value_is("length", 0, text, 1);
+		snprintf(text, sizeof(text), "%u", row->ttl);
+		value_is("ttl", 0, text, 1);
+		assert_int_equal(parts("flags"), tcp);
+		assert_int_equal(parts("port"), ports);
 		if (tcp)
-			value_is(FEATURE_FLAGS, 0, row->flags, 1);
-		if (ports) {
-			value_is(FEATURE_PORT, 0, (uint32_t)row->proto << 16 | row->dport, 1);
-			value_is(FEATURE_SPORT, 0, (uint32_t)row->proto << 16 | row->sport, 1);
-		}
+			value_is("flags", 0, row->flags == 2 ? "syn" : "syn,ack", 1);
+		snprintf(text, sizeof(text), "%s/%u", tcp ? "tcp" : "udp", row->dport);
+		if (ports)
+			value_is("port", 0, text, 1);
+		snprintf(text, sizeof(text), "%s/%u", tcp ? "tcp" : "udp", row->sport);
+		if (ports)
+			value_is("sport", 0, text, 1);
 	}
 }
 
-TEST(shares_are_of_all, fresh)
+TEST(shares_are_of_all, fresh, cleared)
 {
 	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
 	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
 
 	add(&udp, 30, 10);
 	add(&tcp, 10, 10);
-	traits_excerpt(&traits, 4000, &excerpt);
-	assert_int_equal(excerpt.source_count, 2);
-	assert_int_equal(excerpt.sources[0].addr[15], 1);
-	assert_int_equal(excerpt.sources[0].rate, 3000);
-	assert_int_equal(excerpt.sources[1].rate, 1000);
-	value_is(FEATURE_PORT, 0, 17u << 16 | 1234, 0.75);
-	value_is(FEATURE_PORT, 1, 6u << 16 | 80, 0.25);
-	value_is(FEATURE_FLAGS, 0, 2, 0.25); /* not of TCP alone */
+	excerpt_make(4000);
+	assert_int_equal(parts(NULL), 2);
+	source_is(0, "10.0.0.1", 3000);
+	source_is(1, "10.0.0.2", 1000);
+	value_is("port", 0, "udp/1234", 0.75);
+	value_is("port", 1, "tcp/80", 0.25);
+	value_is("flags", 0, "syn", 0.25); /* not of TCP alone */
 }
 
 /* A flood from forged sources: no source is told, and what they have in common is. */
-TEST(forged_sources, fresh)
+TEST(forged_sources, fresh, cleared)
 {
 	struct packet_row row = {NULL, 17, 53, 0, 1400, 57, 0, 0, 0};
 	char source[32];
+	double share;
 
 	for (unsigned int i = 0; i < 20000; i++) {
 		snprintf(source, sizeof(source), "10.%u.%u.%u", i * 7919 % 251, i * 104729 % 253,
@@ -286,17 +331,18 @@ TEST(forged_sources, fresh)
 	}
 	row.source = "192.0.2.1";
 	add(&row, 100, 1000);
-	traits_excerpt(&traits, 1000000, &excerpt);
-	assert_int_equal(excerpt.source_count, 1);
-	assert_int_equal(excerpt.sources[0].addr[12], 192);
-	assert_true(excerpt.sources[0].share > 0.01 && excerpt.sources[0].share < 0.048);
-	assert_int_equal(excerpt.value_count[FEATURE_PORT], 0);
-	value_is(FEATURE_SPORT, 0, 17u << 16 | 53, 1);
-	value_is(FEATURE_LENGTH, 0, 1400, 1);
+	excerpt_make(1000000);
+	assert_int_equal(parts(NULL), 1);
+	assert_string_equal(json_object_get_string(member(NULL, 0, "address")), "192.0.2.1");
+	share = json_object_get_double(member(NULL, 0, "share"));
+	assert_true(share > 0.01 && share < 0.048);
+	assert_int_equal(parts("port"), 0);
+	value_is("sport", 0, "udp/53", 1);
+	value_is("length", 0, "1400", 1);
 }
 
 /* A header that was cut off, or of a tunnel, says nothing; no byte behind `kept` is read. */
-TEST(headers_cut, fresh)
+TEST(headers_cut, fresh, cleared)
 {
 	static const struct packet_row row = {"10.0.0.1", 6, 9, 80, 40, 64, 2, 0, 0};
 	struct sampled whole = sample_of(&row, 1);
@@ -377,6 +423,5 @@ TEST(alarms_change)
 	event = &w.queue[3]->event;
 	assert_int_equal(event->rate.bytes, 2048);
 	assert_string_equal(event->text, "alarm other is on, at 2.0 KiB a second");
-	for (size_t i = 0; i < w.queue_count; i++)
-		free(w.queue[i]);
+	watched_forget(&w);
 }

@@ -14,6 +14,10 @@
 #include "policy/names.h"
 
 #define VALUE_TEXT_MAX 64
+#define SOURCES_MAX    5 /* the heaviest that are shown */
+#define COMMON_MAX     3 /* values that are shown of each feature, and patterns */
+#define SOURCE_LEAST   0.01
+#define VALUE_LEAST    0.1
 
 void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns)
 {
@@ -49,23 +53,25 @@ struct json_object *share_json(double share)
 	return json_object_new_double_s(share, text);
 }
 
-/* ---- the excerpt */
+/* ---- what sampled packets have in common */
 
-static void put_sources(struct json_object *object, const char *key,
-			const struct event_source *sources, uint32_t count)
+static void put_sources(struct json_object *object, const char *key, const struct shares *shares,
+			uint64_t all, double least, uint64_t rate)
 {
+	struct shares_part parts[SOURCES_MAX];
+	size_t count = shares_list(shares, all, least, parts, SOURCES_MAX);
 	struct json_object *array = count ? json_object_new_array() : NULL;
 	char text[PREFIX_TEXT_MAX];
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct event_source *source = &sources[i];
+	for (size_t i = 0; i < count; i++) {
 		struct json_object *one = json_object_new_object();
+		uint64_t own = (uint64_t)(parts[i].share * (double)rate + 0.5);
 
-		prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
+		prefix_print(text, sizeof(text), parts[i].value, key_bits(parts[i].value, 32, 64));
 		json_put_text(one, "address", text);
-		if (source->rate)
-			json_put_number(one, "rate", source->rate);
-		json_put(one, "share", share_json(source->share));
+		if (own)
+			json_put_number(one, "rate", own);
+		json_put(one, "share", share_json(parts[i].share));
 		json_append(array, one);
 	}
 	if (array)
@@ -93,19 +99,23 @@ static struct json_object *json_value(enum event_feature feature, uint32_t value
 	return json_object_new_string(text);
 }
 
-static void put_common(struct json_object *object, const struct event_excerpt *excerpt)
+static void put_common(struct json_object *object, const struct traits *traits)
 {
 	struct json_object *common = json_object_new_object();
+	struct shares_part parts[COMMON_MAX];
 
 	for (int i = 0; i < FEATURE_COUNT; i++) {
-		struct json_object *array =
-			excerpt->value_count[i] ? json_object_new_array() : NULL;
+		size_t count = shares_list(&traits->values[i], traits->packets, VALUE_LEAST, parts,
+					   COMMON_MAX);
+		struct json_object *array = count ? json_object_new_array() : NULL;
 
-		for (uint32_t n = 0; n < excerpt->value_count[i]; n++) {
+		for (size_t n = 0; n < count; n++) {
 			struct json_object *one = json_object_new_object();
+			uint32_t value;
 
-			json_put(one, "value", json_value(i, excerpt->values[i][n].value));
-			json_put(one, "share", share_json(excerpt->values[i][n].share));
+			memcpy(&value, parts[n].value, sizeof(value));
+			json_put(one, "value", json_value(i, value));
+			json_put(one, "share", share_json(parts[n].share));
 			json_append(array, one);
 		}
 		if (array)
@@ -117,22 +127,37 @@ static void put_common(struct json_object *object, const struct event_excerpt *e
 		json_object_put(common);
 }
 
-static void put_patterns(struct json_object *object, const struct event_excerpt *excerpt)
+static void put_patterns(struct json_object *object, const struct traits *traits)
 {
-	struct json_object *array = excerpt->pattern_count ? json_object_new_array() : NULL;
+	struct pattern_part parts[COMMON_MAX];
+	size_t count =
+		patterns_list(&traits->patterns, traits->packets, VALUE_LEAST, parts, COMMON_MAX);
+	struct json_object *array = count ? json_object_new_array() : NULL;
 
-	for (uint32_t i = 0; i < excerpt->pattern_count; i++) {
-		const struct event_pattern *of = &excerpt->patterns[i];
+	for (size_t i = 0; i < count; i++) {
 		struct json_object *one = json_object_new_object();
+		double known =
+			patterns_share(&traits->known_patterns, traits->packets, &parts[i].pattern);
 
-		pattern_json_put(one, &of->part.pattern);
-		json_put(one, "share", share_json(of->part.share));
-		if (of->known > 0)
-			json_put(one, "known", share_json(of->known));
+		pattern_json_put(one, &parts[i].pattern);
+		json_put(one, "share", share_json(parts[i].share));
+		if (known > 0)
+			json_put(one, "known", share_json(known / parts[i].share));
 		json_append(array, one);
 	}
 	if (array)
 		json_put(object, "patterns", array);
+}
+
+struct json_object *traits_json(const struct traits *traits, uint64_t rate)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_sources(object, "sources", &traits->sources, traits->packets, SOURCE_LEAST, rate);
+	put_sources(object, "known", &traits->known, traits->packets, 0, rate);
+	put_patterns(object, traits);
+	put_common(object, traits);
+	return object;
 }
 
 /* ---- */
@@ -183,10 +208,10 @@ struct json_object *event_json(const struct event *event)
 		json_put(object, "dropped", json_amount(&event->dropped));
 	if (event->peak.packets)
 		json_put(object, "peak", json_amount(&event->peak));
-	put_sources(object, "sources", event->excerpt.sources, event->excerpt.source_count);
-	put_sources(object, "known", event->excerpt.known, event->excerpt.known_count);
-	put_patterns(object, &event->excerpt);
-	put_common(object, &event->excerpt);
+	if (event->excerpt) {
+		json_object_object_foreach(event->excerpt, key, value)
+			json_put(object, key, json_object_get(value));
+	}
 	if (event->kind == EVENT_LOST) {
 		list = json_object_new_object();
 		for (int i = 0; i < EVENT_KIND_COUNT; i++)

@@ -45,7 +45,7 @@ static void instance_add(struct follower *f, const struct pinned *at)
 		return;
 	pending->event.time_ns = w->instance.info.since_ns;
 	event_text_set(&pending->event, "attached, with %zu rule%s", w->policy.count,
-		       w->policy.count == 1 ? "" : "s");
+		       plural(w->policy.count));
 }
 
 static int instances_find(struct follower *f)

@@ -25,33 +25,6 @@ struct reading {
 	void *arg;
 };
 
-/* Opens it for lines_read(). NULL: it is not there, or *error says why it cannot be read. */
-static FILE *file_open(int folder, const char *name, int *error)
-{
-	int fd = regular_open(folder, name, O_RDONLY);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (fd >= 0 && !file)
-		close(fd);
-	*error = fd < 0 && fd != -ENOENT ? fd : 0;
-	return file;
-}
-
-static void lines_read(const struct reading *r, FILE *file)
-{
-	char line[EVENT_JSON_MAX + 1];
-
-	while (fgets(line, sizeof(line), file)) {
-		struct json_object *object = json_tokener_parse(line);
-
-		/* A line that is cut off, or no object, is left out. */
-		if (object && json_object_is_type(object, json_type_object))
-			r->visit(object, r->arg);
-		json_object_put(object);
-	}
-	fclose(file);
-}
-
 static void unread_note(const char *path, const char *name, int error)
 {
 	note("%s%s%s: %s: past events are left out%s", path, *name ? "/" : "", name,
@@ -59,27 +32,48 @@ static void unread_note(const char *path, const char *name, int error)
 	     error == -EACCES || error == -EPERM ? "; run as root to see them" : "");
 }
 
+/* NULL: it is not there, or cannot be read, which is noted. */
+static FILE *file_open(const char *path, int folder, const char *name, const char *ending)
+{
+	char whole[NAME_MAX + 8];
+	FILE *file;
+	int fd;
+
+	snprintf(whole, sizeof(whole), "%s%s", name, ending);
+	fd = regular_open(folder, whole, O_RDONLY);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (fd >= 0 && !file)
+		close(fd);
+	if (fd < 0 && fd != -ENOENT)
+		unread_note(path, whole, fd);
+	return file;
+}
+
+static void lines_read(const struct reading *r, FILE *file)
+{
+	char line[EVENT_JSON_MAX + 1];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		struct json_object *object = json_tokener_parse(line);
+
+		/* A line that is cut off, or no object, is left out. */
+		if (object && json_object_is_type(object, json_type_object))
+			r->visit(object, r->arg);
+		json_object_put(object);
+	}
+}
+
 /* The former file first, unless the other one became it just now. */
 static void files_read(const struct reading *r, const char *path, int folder, const char *name)
 {
-	char old[NAME_MAX + 8];
-	int error, former_error;
-	FILE *file = file_open(folder, name, &error), *former;
+	CLOSED_FILE FILE *file = file_open(path, folder, name, "");
+	CLOSED_FILE FILE *former = file_open(path, folder, name, JOURNAL_OLD);
 	struct stat now, then;
 
-	if (error)
-		unread_note(path, name, error);
-	snprintf(old, sizeof(old), "%s" JOURNAL_OLD, name);
-	former = file_open(folder, old, &former_error);
-	if (former_error)
-		unread_note(path, old, former_error);
-	if (former && file && !fstat(fileno(former), &then) && !fstat(fileno(file), &now) &&
-	    then.st_ino == now.st_ino)
-		fclose(former);
-	else if (former)
+	if (!former || !file || fstat(fileno(former), &then) || fstat(fileno(file), &now) ||
+	    then.st_ino != now.st_ino)
 		lines_read(r, former);
-	if (file)
-		lines_read(r, file);
+	lines_read(r, file);
 }
 
 static void folder_read(const struct reading *r, const char *path)

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The queue of events that wait, and how they are reported. */
+/* The queue of events that wait, how they are reported, and the rounds that look for them. */
 #include "cli/events/watched.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/events/event_sink.h"
 #include "cli/events/event_json.h"
+#include "cli/events/event_sink.h"
 #include "cli/events/journal.h"
 #include "cli/output/output.h"
+#include "kernel/attach/program.h"
+#include "kernel/instance/find.h"
+#include "kernel/instance/open.h"
+#include "kernel/maps/fleet_maps.h"
+#include "kernel/scope.h"
 
 #define COMMAND_NS (2 * NS_PER_SECOND) /* until a command has written what it did */
 #define AHEAD_NS \
@@ -120,6 +127,12 @@ static int event_tell(struct watched *w, const struct event *event)
 	return ret;
 }
 
+static void pending_free(struct pending *pending)
+{
+	json_object_put(pending->event.excerpt);
+	free(pending);
+}
+
 /* Adds what is known by now of its rule, or of its alarm. */
 static void pending_complete(const struct watched *w, struct pending *pending)
 {
@@ -127,12 +140,11 @@ static void pending_complete(const struct watched *w, struct pending *pending)
 	struct event *event = &pending->event;
 
 	if (pending->alarm >= 0) {
-		traits_excerpt(&w->alarm_traits[pending->alarm], event->rate.packets,
-			       &event->excerpt);
+		event->excerpt = traits_json(&w->alarm_traits[pending->alarm], event->rate.packets);
 	} else if (drops && !event->has_rate && event->kind != EVENT_BAN_END) {
 		event->has_rate = true;
 		event->rate = rule_drops_rate(drops, clock_ns(CLOCK_MONOTONIC));
-		traits_excerpt(&drops->traits, event->rate.packets, &event->excerpt);
+		event->excerpt = traits_json(&drops->traits, event->rate.packets);
 	}
 }
 
@@ -205,7 +217,7 @@ int watched_tell(struct watched *w, uint64_t now_ns)
 			pending_complete(w, pending);
 			ret = event_tell(w, &pending->event);
 		}
-		free(pending);
+		pending_free(pending);
 		w->queue_first = (w->queue_first + 1) % WATCHED_QUEUE;
 		w->queue_count--;
 	}
@@ -218,5 +230,97 @@ int watched_tell(struct watched *w, uint64_t now_ns)
 void watched_forget(struct watched *w)
 {
 	while (w->queue_count)
-		free(queue_at(w, --w->queue_count));
+		pending_free(queue_at(w, --w->queue_count));
+}
+
+/* ---- opens an instance to look for its events, and looks in each round */
+
+#define LOOK_NS  NS_PER_SECOND        /* whether the program is still on the device */
+#define YOUNG_NS (10 * NS_PER_SECOND) /* since it was attached */
+
+int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
+		 struct watched **out)
+{
+	struct watched *w = xcalloc(1, sizeof(*w));
+	int ret;
+
+	ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
+	w->can_sample = !ret;
+	/* A reader may not write to the board of watchers: then there are no samples. */
+	if (ret == -EACCES || ret == -EPERM)
+		ret = instance_open_at(path, device, hook, USE_READ, &w->instance);
+	if (ret) {
+		free(w);
+		return ret;
+	}
+	instance_context(&w->instance, &w->ctx);
+	/* Only while it is young: later it may have been renamed, with bans that were reported. */
+	w->waits = w->alarms.read =
+		is_new && clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
+	w->trial_fd = -1;
+	w->journal_fd = journal_lock(path);
+	journal_tail_open(&w->tail, path, is_new ? w->instance.info.since_ns : 0);
+	ret = watched_poll(w); /* what is there is known */
+	if (ret) {
+		watched_close(w);
+		return ret;
+	}
+	w->waits = false;
+	*out = w;
+	return 0;
+}
+
+bool watched_is_busy(const struct watched *w)
+{
+	return w->drops.count || w->drops.malformed.onset.seen || w->alarms_near ||
+	       w->queue_count || w->bans.in_force;
+}
+
+int watched_close(struct watched *w)
+{
+	int ret = watched_tell(w, UINT64_MAX);
+
+	watched_forget(w);
+	watched_samples_close(w);
+	known_then_clear(&w->known[0]);
+	known_then_clear(&w->known[1]);
+	watched_drops_clear(w);
+	watched_bans_clear(w);
+	policy_clear(&w->policy);
+	scope_fd(&w->trial_fd);
+	scope_fd(&w->journal_fd);
+	journal_tail_close(&w->tail);
+	instance_close(&w->instance);
+	free(w);
+	return ret;
+}
+
+int watched_poll(struct watched *w)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct device_program program;
+	int ret;
+
+	/* Has it been detached, or its device removed? */
+	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
+	if (w->unpinned)
+		return -ENODEV;
+	if (now_ns - w->looked_ns >= LOOK_NS) {
+		w->looked_ns = now_ns;
+		if (w->journal_fd < 0) /* the follower that wrote it may have ended */
+			w->journal_fd = journal_lock(w->instance.path);
+		if (instance_program_find(&w->instance, &program) == -ENOENT)
+			return -ENODEV;
+	}
+	ret = watched_policy_poll(w, now_ns);
+	ret = ret ?: watched_journal_poll(w);
+	ret = ret ?: watched_drops_poll(w, now_ns);
+	if (ret)
+		return ret;
+	watched_samples_poll(w, now_ns);
+	if (!w->waits) {
+		watched_bans_poll(w, now_ns);
+		watched_state_poll(w, now_ns);
+	}
+	return watched_tell(w, now_ns);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/events/event_json.h"
 #include "cli/events/watched.h"
 #include "cli/output/output.h"
 #include "kernel/state/stats.h"
@@ -100,7 +101,7 @@ static void ended_tell(struct watched *w, const struct rule_drops *drops, bool a
 	event->rate = rule_drops_rate(drops, drops->onset.last_ns);
 	event->last_ns = realtime_of(drops->onset.last_ns);
 	event->peak = drops->peak.packets > event->rate.packets ? drops->peak : event->rate;
-	traits_excerpt(&drops->traits, event->rate.packets, &event->excerpt);
+	event->excerpt = traits_json(&drops->traits, event->rate.packets);
 	event_text_set(event, "a rule %s, after %s packets (%s) in %s: %.800s",
 		       drops->gone ? "that dropped was removed"
 		       : w->ends   ? "drops, and is watched no longer"

@@ -106,11 +106,6 @@ bool quota_tell(struct quota *quota, uint64_t now_ns, bool at_once, struct event
 
 /* ---- what sampled packets have in common */
 
-#define SOURCE_LEAST 0.01
-#define VALUE_LEAST  0.1
-
-/* ---- samples */
-
 static void value_add(struct traits *traits, enum event_feature feature, uint32_t value,
 		      uint64_t weight)
 {
@@ -159,47 +154,4 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 		value_add(traits, FEATURE_TTL, fields.value[FEATURE_TTL], weight);
 	if (fields.has_flags)
 		value_add(traits, FEATURE_FLAGS, fields.value[FEATURE_FLAGS], weight);
-}
-
-/* ---- the excerpt */
-
-static uint32_t sources_list(const struct shares *shares, uint64_t all, double least, uint64_t rate,
-			     struct event_source out[EVENT_SOURCES])
-{
-	struct shares_part parts[EVENT_SOURCES];
-	size_t count = shares_list(shares, all, least, parts, EVENT_SOURCES);
-
-	for (size_t i = 0; i < count; i++) {
-		memcpy(out[i].addr, parts[i].value, sizeof(out[i].addr));
-		out[i].share = parts[i].share;
-		out[i].rate = (uint64_t)(parts[i].share * (double)rate + 0.5);
-	}
-	return (uint32_t)count;
-}
-
-void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
-{
-	struct pattern_part parts[EVENT_COMMON];
-	struct shares_part values[EVENT_COMMON];
-
-	*out = (struct event_excerpt){0};
-	out->source_count =
-		sources_list(&traits->sources, traits->packets, SOURCE_LEAST, rate, out->sources);
-	out->known_count = sources_list(&traits->known, traits->packets, 0, rate, out->known);
-	out->pattern_count = (uint32_t)patterns_list(&traits->patterns, traits->packets,
-						     VALUE_LEAST, parts, EVENT_COMMON);
-	for (size_t i = 0; i < out->pattern_count; i++) {
-		out->patterns[i].part = parts[i];
-		out->patterns[i].known = patterns_share(&traits->known_patterns, traits->packets,
-							&parts[i].pattern) /
-					 parts[i].share;
-	}
-	for (int i = 0; i < FEATURE_COUNT; i++) {
-		out->value_count[i] = (uint32_t)shares_list(&traits->values[i], traits->packets,
-							    VALUE_LEAST, values, EVENT_COMMON);
-		for (size_t n = 0; n < out->value_count[i]; n++) {
-			memcpy(&out->values[i][n].value, values[n].value, sizeof(uint32_t));
-			out->values[i][n].share = values[n].share;
-		}
-	}
 }

@@ -43,31 +43,7 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 #define EVENT_USER_MAX 33
 #define EVENT_MEMBERS  5
 
-#define EVENT_SOURCES  5 /* the heaviest that are shown */
-#define EVENT_COMMON   3 /* values that are shown of each feature, and patterns */
-
-/* A part of the packets. share: 0 to 1, of all of them. */
-struct event_source {
-	uint8_t addr[16]; /* mapped: an IPv4 address, or an IPv6 /64 */
-	uint64_t rate;    /* packets a second; 0: not known */
-	double share;
-};
-struct event_value {
-	uint32_t value; /* ports: protocol << 16 | port */
-	double share;
-};
-struct event_pattern {
-	struct pattern_part part;
-	double known; /* of its packets, 0 to 1: those of known sources */
-};
-struct event_excerpt {
-	uint32_t source_count, known_count, pattern_count;
-	uint32_t value_count[FEATURE_COUNT];
-	struct event_source sources[EVENT_SOURCES];
-	struct event_source known[EVENT_SOURCES]; /* of these, those that were known before */
-	struct event_value values[FEATURE_COUNT][EVENT_COMMON];
-	struct event_pattern patterns[EVENT_COMMON];
-};
+struct json_object;
 
 /* Members that do not apply are zero. */
 struct event {
@@ -94,7 +70,7 @@ struct event {
 	uint64_t count;                /* of events that were not reported, or of members */
 	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
-	struct event_excerpt excerpt;
+	struct json_object *excerpt;   /* traits as JSON, or NULL */
 };
 
 void event_text_set(struct event *event, const char *format, ...)
@@ -116,10 +92,6 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 
 /* The source of this sample, which was added, was known before the drops. */
 void traits_known_add(struct traits *traits, const struct sampled *sample, bool raw_ip);
-
-/* Sources that have a hundredth of the packets, and values and patterns that a tenth of them have,
- * the heaviest first; known sources, whatever they have. `rate`: of all packets, a second. */
-void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);
 
 /* When something that comes and goes has begun and has ended, so that a single packet begins
  * nothing, and a pause of a flood ends nothing. Pure. */
