@@ -213,7 +213,7 @@ TEST(heavy_bounded)
 			source_send(1 + i / 40 % 10, false, 1, 1);
 			all++;
 		}
-		assert_true(heavy_count(&heavy) <= HEAVY_MAX);
+		assert_true(HASH_COUNT(heavy.list) <= HEAVY_MAX);
 	}
 	assert_true(heavy.missed > 0 && heavy.missed <= all / (HEAVY_MAX / 2));
 	assert_int_equal(heavy_top(&heavy, HEAVY_ALL, UINT64_MAX, top, 10), 10);
@@ -366,7 +366,7 @@ static void packet_run(struct record *record, uint32_t second)
 	assert_int_equal(record_turn(record, packet.time_ns), 0);
 	amount->packets++;
 	amount->bytes += 100;
-	assert_int_equal(record_packet(record, &packet, verdicts), 0);
+	record_packet(record, &packet, verdicts);
 }
 
 TEST(page_with_alarm)
@@ -383,7 +383,7 @@ TEST(page_with_alarm)
 
 	memset(kernel_counters, 0, sizeof(kernel_counters));
 	alarm_is(0, false, 0);
-	assert_int_equal(record_side_add(record, "p", &policy, NULL), 0);
+	record_side_add(record, "p", &policy, NULL);
 	for (uint32_t second = 0; second <= 60; second++)
 		packet_run(record, second);
 	assert_int_equal(record_end(record), 0);

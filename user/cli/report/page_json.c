@@ -253,7 +253,7 @@ static struct json_object *json_sources(const struct record *record)
 		before_ns = record->first_ns + (begin_ns - record->first_ns) / 2;
 	for (int i = 0; i < record->side_count; i++)
 		json_append(known, json_known(record, i, before_ns));
-	json_put_number(object, "count", heavy_count(&record->sources));
+	json_put_number(object, "count", HASH_COUNT(record->sources.list));
 	json_put_number(object, "missed", record->sources.missed);
 	json_put_number(object, "max", HEAVY_MAX);
 	json_put(object, "heaviest", json_heaviest(&record->sources, 0, HEAVY_ALL, UINT64_MAX));

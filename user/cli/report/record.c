@@ -7,29 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "base/units.h"
+#include "cli/output/output.h"
 #include "policy/names.h"
 #include "watch/local/local.h"
 
-static int out_of_room(void)
+void record_side_add(struct record *record, const char *name, const struct policy *policy,
+		     const struct simulation *simulation)
 {
-	return fail("out of memory: a report counts over time, by rule and by source");
-}
-
-int record_side_add(struct record *record, const char *name, const struct policy *policy,
-		    const struct simulation *simulation)
-{
-	struct record_side *side = &record->sides[record->side_count];
-
-	side->name = name;
-	side->policy = policy;
-	side->simulation = simulation;
-	side->rules = calloc(policy->count + 1, sizeof(*side->rules));
-	side->before = calloc(policy->count + 1, sizeof(*side->before));
-	side->now = calloc(policy->count + 1, sizeof(*side->now));
-	record->side_count++;
-	return side->rules && side->before && side->now ? 0 : out_of_room();
+	record->sides[record->side_count++] = (struct record_side){
+		.name = name,
+		.policy = policy,
+		.simulation = simulation,
+		.rules = xcalloc(policy->count + 1, sizeof(struct rule_series)),
+		.before = xcalloc(policy->count + 1, sizeof(struct rule_counters)),
+		.now = xcalloc(policy->count + 1, sizeof(struct rule_counters)),
+	};
 }
 
 void record_clear(struct record *record)
@@ -52,18 +45,17 @@ void record_clear(struct record *record)
 	memset(record, 0, sizeof(*record));
 }
 
-/* Makes the series with its first packet. 0 or -ENOMEM. */
-static int series_add(struct record *record, struct series **series, size_t bin,
-		      const struct rl_amount *amount)
+/* Makes the series with its first packet. */
+static void series_add(struct record *record, struct series **series, size_t bin,
+		       struct rl_amount amount)
 {
-	if (!amount->packets)
-		return 0;
+	if (!amount.packets)
+		return;
 	if (!*series)
 		*series = timeline_series(&record->timeline);
 	if (!*series)
-		return -ENOMEM;
-	amount_add(&(*series)->at[bin], amount);
-	return 0;
+		out_of_memory();
+	amount_add(&(*series)->at[bin], &amount);
 }
 
 /* ---- counters of rules */
@@ -83,14 +75,10 @@ static int rules_read(struct record *record, struct record_side *side, size_t bi
 	for (size_t i = 0; i < side->policy->count; i++) {
 		const struct rule_counters *before = &side->before[i], *now = &read[i];
 		struct rule_series *series = &side->rules[i];
-		struct rl_amount passed = grown(&before->passed, &now->passed);
-		struct rl_amount dropped = grown(&before->dropped, &now->dropped);
-		struct rl_amount shadow = grown(&before->shadow, &now->shadow);
 
-		if (series_add(record, &series->passed, bin, &passed) ||
-		    series_add(record, &series->dropped, bin, &dropped) ||
-		    series_add(record, &series->shadow, bin, &shadow))
-			return out_of_room();
+		series_add(record, &series->passed, bin, grown(&before->passed, &now->passed));
+		series_add(record, &series->dropped, bin, grown(&before->dropped, &now->dropped));
+		series_add(record, &series->shadow, bin, grown(&before->shadow, &now->shadow));
 	}
 	side->now = side->before;
 	side->before = read;
@@ -108,25 +96,22 @@ static int shares_read(struct record *record, struct record_side *side, size_t b
 	if (ret || !now)
 		return ret;
 	if (!side->shares)
-		side->shares = calloc(side->policy->count, sizeof(*side->shares));
-	ret = side->shares ? 0 : -ENOMEM;
-	for (size_t i = 0; !ret && i < side->policy->count; i++) {
+		side->shares = xcalloc(side->policy->count, sizeof(*side->shares));
+	for (size_t i = 0; i < side->policy->count; i++) {
 		const struct share_counts *before =
 			side->shares_before ? &side->shares_before[i] : &none;
 		struct share_series *series = &side->shares[i];
 
-		for (int class = 0; !ret && class < RL_SHARE_COUNTS; class ++) {
-			struct rl_amount arrived = {now[i].arrived[class] - before->arrived[class],
-						    0};
-			struct rl_amount passed = {now[i].passed[class] - before->passed[class], 0};
-
-			ret = series_add(record, &series->arrived[class], bin, &arrived);
-			ret = ret ?: series_add(record, &series->passed[class], bin, &passed);
+		for (int of = 0; of < RL_SHARE_COUNTS; of++) {
+			series_add(record, &series->arrived[of], bin,
+				   (struct rl_amount){now[i].arrived[of] - before->arrived[of], 0});
+			series_add(record, &series->passed[of], bin,
+				   (struct rl_amount){now[i].passed[of] - before->passed[of], 0});
 		}
 	}
 	free(side->shares_before);
 	side->shares_before = now;
-	return ret ? out_of_room() : 0;
+	return 0;
 }
 
 /* ---- alarms */
@@ -303,8 +288,8 @@ int record_end(struct record *record)
 /* ---- packets */
 
 /* The packet is dropped by one side alone. */
-static int difference_add(struct record *record, size_t bin, uint32_t side,
-			  const struct record_verdict *verdict, const struct rl_amount *amount)
+static void difference_add(struct record *record, size_t bin, uint32_t side,
+			   const struct record_verdict *verdict, const struct rl_amount *amount)
 {
 	const struct difference_key key = {
 		.side = side,
@@ -315,34 +300,29 @@ static int difference_add(struct record *record, size_t bin, uint32_t side,
 
 	HASH_FIND(hh, record->differences, &key, sizeof(key), difference);
 	if (!difference) {
-		difference = calloc(1, sizeof(*difference));
-		if (!difference)
-			return -ENOMEM;
+		difference = xcalloc(1, sizeof(*difference));
 		difference->key = key;
 		HASH_ADD(hh, record->differences, key, sizeof(key), difference);
-		if (!difference->hh.tbl) {
-			free(difference);
-			return -ENOMEM;
-		}
+		if (!difference->hh.tbl)
+			out_of_memory();
 	}
 	amount_add(&record->only[side], amount);
 	amount_add(&difference->amount, amount);
-	return series_add(record, &difference->series, bin, amount);
+	series_add(record, &difference->series, bin, *amount);
 }
 
-int record_packet(struct record *record, const struct captured *packet,
-		  const struct record_verdict verdicts[RECORD_SIDES])
+void record_packet(struct record *record, const struct captured *packet,
+		   const struct record_verdict verdicts[RECORD_SIDES])
 {
 	const struct rl_amount amount = {.packets = 1, .bytes = packet->bytes};
 	uint64_t now_ns = packet->time_ns;
 	struct local_packet parsed;
 	unsigned int kind = 0;
 	int only; /* the side that alone drops the packet; -1: both do the same */
-	int ret = 0;
 	size_t bin;
 
 	if (!record->side_count)
-		return 0;
+		return;
 	for (int i = 0; i < record->side_count; i++)
 		kind |= reason_rows[verdicts[i].reason].passes ? 0 : 1U << i;
 	only = record->side_count > 1 && (kind == 1 || kind == 2) ? (int)kind - 1 : -1;
@@ -352,17 +332,16 @@ int record_packet(struct record *record, const struct captured *packet,
 	if (now_ns > record->last_ns)
 		record->last_ns = now_ns;
 	amount_add(&record->packets, &amount);
-	for (int i = 0; !ret && i < record->side_count; i++)
-		ret = series_add(record, &record->sides[i].reasons[verdicts[i].reason], bin,
-				 &amount);
-	if (!ret && only >= 0)
-		ret = difference_add(record, bin, only, &verdicts[only], &amount);
+	for (int i = 0; i < record->side_count; i++)
+		series_add(record, &record->sides[i].reasons[verdicts[i].reason], bin, amount);
+	if (only >= 0)
+		difference_add(record, bin, only, &verdicts[only], &amount);
 	local_packet_parse(packet, &parsed);
-	if (!ret && parsed.has_addresses)
-		ret = heavy_add(&record->sources, parsed.src, kind, packet->bytes, now_ns);
-	if (!ret && parsed.has_addresses && only >= 0)
-		ret = heavy_add(&record->differing, parsed.src, only, packet->bytes, now_ns);
-	return ret ? out_of_room() : 0;
+	if (!parsed.has_addresses)
+		return;
+	if (heavy_add(&record->sources, parsed.src, kind, packet->bytes, now_ns) ||
+	    (only >= 0 && heavy_add(&record->differing, parsed.src, only, packet->bytes, now_ns)))
+		out_of_memory();
 }
 
 /* ---- what is asked for */

@@ -103,19 +103,18 @@ struct record {
 	struct difference *differences;      /* hh.next is the next */
 };
 
-/* Adds a side; its policy is in force in the simulation. All must outlive the record. 0 or -1;
- * reports. */
-int record_side_add(struct record *record, const char *name, const struct policy *policy,
-		    const struct simulation *simulation);
+/* Adds a side; its policy is in force in the simulation. All must outlive the record. */
+void record_side_add(struct record *record, const char *name, const struct policy *policy,
+		     const struct simulation *simulation);
 void record_clear(struct record *record);
 
 /* Does record_turn() read what the packets before have left, so that all of them have to be run? */
 bool record_turns(const struct record *record, uint64_t time_ns);
 /* Before each packet is run, with its time. 0 or < 0; reports. */
 int record_turn(struct record *record, uint64_t time_ns);
-/* After it, with the verdict of each side. 0 or -1; reports. */
-int record_packet(struct record *record, const struct captured *packet,
-		  const struct record_verdict verdicts[RECORD_SIDES]);
+/* After it, with the verdict of each side. */
+void record_packet(struct record *record, const struct captured *packet,
+		   const struct record_verdict verdicts[RECORD_SIDES]);
 /* Before the policies start over, since time jumps: no alarm is on any more. 0 or < 0; reports. */
 int record_restart(struct record *record);
 /* After the last one. 0 or < 0; reports. */

@@ -143,7 +143,6 @@ static int result_note(struct run *run, size_t n, struct simulated results[RECOR
 	const struct captured *packet = &run->batch.packets[n];
 	struct record_verdict verdicts[RECORD_SIDES];
 	bool cut = false;
-	int rc;
 
 	for (int i = 0; i < run->side_count; i++) {
 		verdicts[i].reason = results[i][n].reason;
@@ -151,9 +150,7 @@ static int result_note(struct run *run, size_t n, struct simulated results[RECOR
 		cut |= results[i][n].cut;
 	}
 	run->without += cut;
-	rc = record_packet(&run->record, packet, verdicts);
-	if (rc)
-		return rc;
+	record_packet(&run->record, packet, verdicts);
 	if (verdicts[0].reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
 		run->cut++;
 	if (!run->verdicts)
@@ -260,8 +257,7 @@ static int sides_open(struct run *run, uint64_t now_ns)
 		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
 		rc = rc ?: alarms_turn(run, &run->sides[i]);
 		if (!rc && recorded)
-			rc = record_side_add(&run->record, side->name, &side->policy,
-					     side->simulation);
+			record_side_add(&run->record, side->name, &side->policy, side->simulation);
 	}
 	return rc;
 }
@@ -280,8 +276,8 @@ static int capture_run(struct run *run)
 	/* Verdicts that somebody watches as packets come are not held up. */
 	watched = run->verdicts && !run->capture.size && isatty(STDOUT_FILENO);
 	run->batch.limit = run->sides[0].local.stack || watched ? 1 : BATCH_MAX;
-	run->batch.data = malloc(BATCH_BYTES);
-	rc = run->batch.data ? sides_open(run, packet.time_ns) : fail("out of memory");
+	run->batch.data = xcalloc(1, BATCH_BYTES);
+	rc = sides_open(run, packet.time_ns);
 	while (!rc && got > 0) {
 		rc = packet_take(run, &packet);
 		got = rc ? rc : capture_next(&run->capture, &packet);
@@ -327,7 +323,6 @@ static int results_print(const struct run *run)
 	uint64_t packets = packets_run(run);
 	struct json_object *document = NULL;
 	struct instance_stats stats;
-	char count[NUMBER_TEXT_MAX];
 	int rc;
 
 	if (run->verdicts && !run->report)
@@ -342,11 +337,11 @@ static int results_print(const struct run *run)
 	if (!rc && !run->verdicts && output_json) {
 		json_print(json_object_get(document));
 	} else if (!rc && !run->verdicts) {
-		number_print(count, packets);
-		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
+		printf("%s packet%s\n", number_text(packets), plural(packets));
 		simulate_local_print(local);
 		stats_print_sums(simulation_instance(simulation), &stats);
-		rc = run->side_count > 1 ? simulate_against_print(&run->record) : 0;
+		if (run->side_count > 1)
+			simulate_against_print(&run->record);
 	}
 	if (!rc && run->report) {
 		json_put(document, "report", page_json(&page));

@@ -80,8 +80,8 @@ void simulate_local_note(const struct simulate_local *local, const struct policy
  *
  * It says, as text and as JSON, what two policies do differently to the same packets. */
 
-/* The record has two sides. 0 or -1; reports. */
-int simulate_against_print(const struct record *record);
+/* The record has two sides. */
+void simulate_against_print(const struct record *record);
 /* Puts the member "against". 0 or -1; reports. */
 int simulate_against_json(const struct record *record, struct json_object *object);
 

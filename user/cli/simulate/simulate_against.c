@@ -11,6 +11,7 @@
 #include "cli/output/output.h"
 #include "cli/output/stats_output.h"
 #include "kernel/instance/instance.h"
+#include "kernel/scope.h"
 #include "kernel/simulation.h"
 #include "kernel/state/stats.h"
 #include "policy/names.h"
@@ -100,29 +101,26 @@ static void sources_print(const struct record *record)
 	table_print(&table);
 }
 
-int simulate_against_print(const struct record *record)
+void simulate_against_print(const struct record *record)
 {
-	char here[NUMBER_TEXT_MAX], there[NUMBER_TEXT_MAX];
 	bool same = !record->only[0].packets && !record->only[1].packets;
 	char *names[RECORD_SIDES];
 
 	for (int i = 0; i < RECORD_SIDES; i++)
 		names[i] = text_shown(record->sides[i].name);
-	number_print(here, record->only[0].packets);
-	number_print(there, record->only[1].packets);
 	if (same)
 		printf("\nagainst %s: both drop the same packets\n", names[1]);
 	else
-		printf("\nagainst %s: %s dropped only by %s, %s only by %s\n", names[1], here,
-		       names[0], there, names[1]);
+		printf("\nagainst %s: %s dropped only by %s, %s only by %s\n", names[1],
+		       number_text(record->only[0].packets), names[0],
+		       number_text(record->only[1].packets), names[1]);
 	for (int i = 0; i < RECORD_SIDES; i++)
 		free(names[i]);
 	if (same)
-		return 0;
+		return;
 	differences_print(record);
 	putchar('\n');
 	sources_print(record);
-	return 0;
 }
 
 /* ---- JSON */
@@ -164,7 +162,7 @@ static struct json_object *json_source(const struct heavy_source *source)
 
 struct json_object *json_differing(const struct record *record, size_t max, bool folded)
 {
-	const struct heavy_source **top = xcalloc(max, sizeof(const struct heavy_source *));
+	FREED const struct heavy_source **top = xcalloc(max, sizeof(const struct heavy_source *));
 	struct json_object *array = json_object_new_array();
 	struct heavy_source sum;
 	char source[PREFIX_TEXT_MAX];
@@ -189,7 +187,6 @@ struct json_object *json_differing(const struct record *record, size_t max, bool
 		json_put_number(object, "source", singles);
 		json_append(array, object);
 	}
-	free(top);
 	return array;
 }
 

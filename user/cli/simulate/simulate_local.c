@@ -110,24 +110,19 @@ void simulate_local_json(const struct simulate_local *local, struct json_object 
 
 void simulate_local_print(const struct simulate_local *local)
 {
-	char count[NUMBER_TEXT_MAX], other[NUMBER_TEXT_MAX];
 	uint64_t sum = 0;
 
 	if (!local->stack)
 		return;
-	number_print(count, local->sent.packets);
-	number_print(other, local->elsewhere.packets);
-	printf("not run: %s sent by local addresses, %s between other addresses\n", count, other);
+	printf("not run: %s sent by local addresses, %s between other addresses\n",
+	       number_text(local->sent.packets), number_text(local->elsewhere.packets));
 	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
 		sum += local->asked[i];
 	if (!sum)
 		return;
-	number_print(count, sum);
-	printf("asked whether established: %s", count);
-	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++) {
-		number_print(count, local->asked[i]);
-		printf("%s %s %s", i ? "," : ":", count, certainty_keys[i]);
-	}
+	printf("asked whether established: %s", number_text(sum));
+	for (int i = 0; i < LOCAL_CERTAINTY_COUNT; i++)
+		printf("%s %s %s", i ? "," : ":", number_text(local->asked[i]), certainty_keys[i]);
 	putchar('\n');
 }
 

@@ -138,11 +138,6 @@ size_t heavy_singles(const struct heavy *heavy, unsigned int kinds, uint64_t bef
 	return count;
 }
 
-size_t heavy_count(const struct heavy *heavy)
-{
-	return HASH_COUNT(heavy->list);
-}
-
 void heavy_clear(struct heavy *heavy)
 {
 	for (struct heavy_source *source = heavy->list, *next; source; source = next) {

@@ -51,7 +51,6 @@ size_t heavy_top(const struct heavy *heavy, unsigned int kinds, uint64_t before_
 size_t heavy_singles(const struct heavy *heavy, unsigned int kinds, uint64_t before_ns,
 		     struct heavy_source *sum);
 
-size_t heavy_count(const struct heavy *heavy);
 void heavy_clear(struct heavy *heavy);
 
 /* The source's prefix as text, as PREFIX_TEXT_MAX says. */
