@@ -49,7 +49,7 @@ TEST(weights_are_summed, fresh)
 	add("10.0.0.1", 5, false);
 	add("10.0.0.1", 3, true);
 	add("10.0.0.2", 1, true);
-	assert_int_equal(talkers_count(&talkers), 2);
+	assert_int_equal(HASH_COUNT(talkers.list), 2);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets.sum, 12);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes.sum, 1200);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_PASSED).packets.sum, 3);
@@ -81,25 +81,26 @@ static void add_port(uint16_t port, uint32_t times)
 /* The port of more than a fifth of the samples is found, among however many others. */
 TEST(ports_are_found, fresh)
 {
-	unsigned int share;
-	uint32_t port = 0;
+	struct talker_value port;
 
 	add("10.0.0.1", 1, false);
-	assert_false(talker_value(talkers.list, &port, &share));
+	assert_false(talker_value(talkers.list).known);
 	for (uint16_t i = 1; i <= 600; i++)
 		add_port(i, 1);
-	assert_false(talker_value(talkers.list, &port, &share));
+	assert_false(talker_value(talkers.list).known);
 	add_port(443, 400);
-	assert_true(talker_value(talkers.list, &port, &share));
-	assert_int_equal(port, 443);
-	assert_in_range(share, 20, 40);
+	port = talker_value(talkers.list);
+	assert_true(port.known);
+	assert_int_equal(port.value, 443);
+	assert_in_range(port.share, 20, 40);
 	for (int i = 0; i < 4; i++) {
 		talkers_next_slice(&talkers);
 		add_port(53, 500);
 	}
-	assert_true(talker_value(talkers.list, &port, &share));
-	assert_int_equal(port, 53);
-	assert_in_range(share, 75, 100);
+	port = talker_value(talkers.list);
+	assert_true(port.known);
+	assert_int_equal(port.value, 53);
+	assert_in_range(port.share, 75, 100);
 }
 
 TEST(a_64_is_one_source, fresh)
@@ -107,7 +108,7 @@ TEST(a_64_is_one_source, fresh)
 	add("2001:db8::1", 1, false);
 	add("2001:db8::ffff:1", 1, false);
 	add("2001:db8:0:1::1", 1, false);
-	assert_int_equal(talkers_count(&talkers), 2);
+	assert_int_equal(HASH_COUNT(talkers.list), 2);
 	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets.sum, 2);
 }
 
@@ -124,12 +125,12 @@ TEST(destinations_are_addresses, fresh)
 		assert_int_equal(prefix_parse(dests[i], sample.packet.dst, &len, NULL), 0);
 		assert_int_equal(talkers_add(&by_dest, &sample, true, false), 0);
 	}
-	assert_int_equal(talkers_count(&by_dest), 3);
+	assert_int_equal(HASH_COUNT(by_dest.list), 3);
 	assert_int_equal(talker_sum(by_dest.list, TALKER_DROPPED).packets.sum, 10);
 	assert_memory_equal(by_dest.list->addr, by_dest.list->last.dst, 16);
 	talkers_clear(&by_dest);
 	assert_true(by_dest.by_dest);
-	assert_int_equal(talkers_count(&by_dest), 0);
+	assert_int_equal(HASH_COUNT(by_dest.list), 0);
 }
 
 /* A sample made of what is kept has all that a key is made of. */
@@ -159,7 +160,7 @@ TEST(without_address, fresh)
 	struct sampled sample = sample_of("10.0.0.1", 9, 60);
 
 	talkers_add(&talkers, &sample, false, true);
-	assert_int_equal(talkers_count(&talkers), 0);
+	assert_int_equal(HASH_COUNT(talkers.list), 0);
 	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets.sum, 9);
 }
 
@@ -184,10 +185,10 @@ TEST(the_silent_are_forgotten, fresh)
 	for (int i = 1; i < TALKER_SLICES; i++) {
 		talkers_next_slice(&talkers);
 		add("10.0.0.2", 1, false);
-		assert_int_equal(talkers_count(&talkers), 2);
+		assert_int_equal(HASH_COUNT(talkers.list), 2);
 	}
 	talkers_next_slice(&talkers);
-	assert_int_equal(talkers_count(&talkers), 1);
+	assert_int_equal(HASH_COUNT(talkers.list), 1);
 	assert_null(find("10.0.0.1"));
 	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets.sum,
 			 TALKER_SLICES - 1);
@@ -204,7 +205,7 @@ TEST(many_sources, fresh)
 			snprintf(source, sizeof(source), "10.%d.%d.1", i / 200, i % 200);
 			add(source, (uint64_t)i + 1, false);
 		}
-	assert_int_equal(talkers_count(&talkers), 20000);
+	assert_int_equal(HASH_COUNT(talkers.list), 20000);
 	for (const struct talker *at = talkers.list; at; at = at->hh.next)
 		assert_int_equal(talker_sum(at, TALKER_DROPPED).packets.sum, 2 * ++seen);
 	assert_int_equal(seen, 20000);

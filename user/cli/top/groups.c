@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/top/groups.h"
+#include "cli/top/top.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "cli/output/output.h"
-#include "watch/traffic/talkers.h"
 
 /* A prefix is a name for many sources, more than have rows, and not for half of the Internet. */
 #define SOURCES_LEAST 100
@@ -35,7 +34,7 @@ void group_add(struct top_group *group, const struct talker *talker, enum talker
 struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
 			      enum talker_verdict verdict, const struct talk *all)
 {
-	struct rollup_item *items = xcalloc(talkers_count(talkers) + 1, sizeof(*items));
+	struct rollup_item *items = xcalloc(HASH_COUNT(talkers->list) + 1, sizeof(*items));
 	struct top_group group = {0};
 	struct rollup found;
 	size_t count = 0;

@@ -148,7 +148,7 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 	if (rules)
 		return object;
 	if (row->dport.known) {
-		json_put(object, "dport", json_object_new_int(row->dport.number));
+		json_put(object, "dport", json_object_new_int((int)row->dport.value));
 		json_put(object, "dport_percent", json_object_new_int((int)row->dport.share));
 	}
 	json_put_rule(object, top, row);

@@ -173,8 +173,7 @@ static const struct talkers *talkers_shown(const struct top *top)
 /* Divides the exact rates among the addresses by their shares of the samples. */
 static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
 {
-	unsigned int share;
-	uint32_t value;
+	struct talker_value most = talker_value(talker);
 
 	*out = (struct top_row){.last = talker->last};
 	memcpy(out->addr, talker->addr, sizeof(out->addr));
@@ -190,15 +189,10 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		};
 	}
 	out->rule = rule_counted(&top->book.policy, talker->last.counter_id);
-	if (top->by == TOP_BY_PATTERN) {
-		if (talker_value(talker, &value, &share) && share >= 50)
-			out->network = value;
-		return;
-	}
-	out->dport.has_ports = talker->values.samples;
-	out->dport.known = talker_value(talker, &value, &share);
-	out->dport.number = out->dport.known ? (uint16_t)value : 0;
-	out->dport.share = out->dport.known ? share : 0;
+	if (top->by != TOP_BY_PATTERN)
+		out->dport = most;
+	else if (most.share >= 50)
+		out->network = most.value;
 }
 
 /* Do the samples of a verdict bear a rate? */
@@ -277,8 +271,8 @@ static void rules_make(struct top *top)
 
 static void rows_make(struct top *top)
 {
-	size_t most =
-		top->by == TOP_BY_RULE ? top->book.policy.count : talkers_count(talkers_shown(top));
+	size_t most = top->by == TOP_BY_RULE ? top->book.policy.count
+					     : HASH_COUNT(talkers_shown(top)->list);
 
 	free(top->rows);
 	top->rows = xcalloc(most + 1, sizeof(*top->rows));

@@ -99,19 +99,21 @@ static void value_add(struct talker_values *values, uint32_t value)
 }
 
 /* A count is too small by a fifth of the samples at most. */
-bool talker_value(const struct talker *talker, uint32_t *value, unsigned int *share)
+struct talker_value talker_value(const struct talker *talker)
 {
 	const struct talker_values *values = &talker->values;
+	struct talker_value out = {.any = values->samples};
 	int best = 0;
 
 	for (int i = 1; i < TALKER_VALUES; i++)
 		if (values->count[i] > values->count[best])
 			best = i;
 	if (!values->count[best] || values->count[best] * 5ull <= values->samples)
-		return false;
-	*value = values->value[best];
-	*share = (unsigned int)(100ull * values->count[best] / values->samples);
-	return true;
+		return out;
+	out.known = true;
+	out.value = values->value[best];
+	out.share = (unsigned int)(100ull * values->count[best] / values->samples);
+	return out;
 }
 
 int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
@@ -184,11 +186,6 @@ void talkers_next_slice(struct talkers *talkers)
 		    !talker_sum(talker, TALKER_PASSED).packets.sum)
 			talker_remove(talkers, talker);
 	}
-}
-
-size_t talkers_count(const struct talkers *talkers)
-{
-	return HASH_COUNT(talkers->list);
 }
 
 void talkers_clear(struct talkers *talkers)

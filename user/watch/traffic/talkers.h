@@ -76,11 +76,15 @@ struct talk talkers_sum(const struct talkers *talkers, enum talker_verdict verdi
 /* How much of an address is one talker, in bits of 128. */
 uint8_t talker_bits(bool by_dest, const uint8_t addr[16]);
 
-/* The value of most samples, and at least how many per cent of them it has. False: none has more
- * than a fifth. */
-bool talker_value(const struct talker *talker, uint32_t *value, unsigned int *share);
+/* The value of most samples. */
+struct talker_value {
+	bool any;           /* do samples have values? */
+	bool known;         /* more than a fifth of them have this one: */
+	uint32_t value;     /* else 0 */
+	unsigned int share; /* per cent, at least; else 0 */
+};
+struct talker_value talker_value(const struct talker *talker);
 
-size_t talkers_count(const struct talkers *talkers);
 /* Forgets all of them. */
 void talkers_clear(struct talkers *talkers);
 
