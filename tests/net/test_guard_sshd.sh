@@ -35,7 +35,7 @@ client() {
 
 # login FROM: a session from this address; its pid is BG_PID.
 login() {
-	bg client "$1" 'echo logged in; sleep 100'
+	bg client "$1" 'echo logged in; sleep 1000'
 	eventually 10 logged_in "$1"
 }
 

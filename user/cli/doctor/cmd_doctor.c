@@ -2,6 +2,7 @@
 /* rlctl doctor [DEV]: checks the machine and its devices; each finding has a reason and a remedy.
  * Changes nothing. Fails if a check fails.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "cli/terminal.h"
 #include "kernel/device/device.h"
 #include "kernel/failures.h"
+#include "kernel/instance/bpffs.h"
 #include "kernel/instance/find.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
@@ -20,9 +22,11 @@
 struct check_row {
 	struct check check;
 	void (*run)(struct doctor *doctor);
+	bool privileged; /* unknown without privilege */
 };
 
-#define CHECK_ROW(name, text, why) {{text, why}, check_##name},
+#define CHECK_ROW(name, text, why, ...) \
+	{{text, why}, check_##name, __VA_ARGS__ + 0}, /* + 0: also without the last argument */
 static const struct check_row machine_checks[] = {MACHINE_CHECKS(CHECK_ROW)};
 static const struct check_row device_checks[] = {DEVICE_CHECKS(CHECK_ROW)};
 
@@ -30,7 +34,11 @@ static void checks_run(struct doctor *doctor, const struct check_row *rows, size
 {
 	for (size_t i = 0; i < count; i++) {
 		doctor->check = &rows[i].check;
-		rows[i].run(doctor);
+		if (rows[i].privileged && !doctor->privileged)
+			doctor_warn(doctor, "sudo rlctl doctor",
+				    "unknown: this check needs privilege");
+		else
+			rows[i].run(doctor);
 	}
 }
 
@@ -133,4 +141,78 @@ int cmd_doctor(const struct command *command)
 				    : fail("%zu check%s failed", doctor.failed,
 					   doctor.failed == 1 ? "" : "s");
 	return rc;
+}
+
+/* ---- findings, as lines or as JSON */
+
+static const struct {
+	const char *text, *colour;
+} healths[] = {{"ok", "\033[32m"}, {"warn", "\033[33m"}, {"fail", "\033[31m"}};
+
+static void line_print(const char *left, const char *text)
+{
+	char *shown = text_shown(text);
+
+	printf("%s%s\n", left, shown);
+	free(shown);
+}
+
+void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
+		  ...)
+{
+	const char *device = doctor->facts ? doctor->facts->name : NULL;
+	const char *colour = doctor->colours ? healths[health].colour : "";
+	struct json_object *object;
+	char *what = NULL, *place;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&what, format, args) < 0)
+		out_of_memory();
+	va_end(args);
+	doctor->failed += health == HEALTH_FAIL;
+	if (output_json) {
+		object = json_object_new_object();
+		if (device)
+			json_put_text(object, "device", device);
+		json_put_text(object, "check", doctor->check->name);
+		json_put_text(object, "result", healths[health].text);
+		json_put_text(object, "what", what);
+		json_put_text(object, "why", doctor->check->why);
+		if (remedy)
+			json_put_text(object, "remedy", remedy);
+		json_append(doctor->array, object);
+	} else {
+		place = text_shown(device ? device : "machine");
+		printf("%s%-4s%s  %-*s  %-*s  ", colour, healths[health].text,
+		       doctor->colours ? "\033[0m" : "", IF_NAMESIZE - 1, place, 9,
+		       doctor->check->name);
+		free(place);
+		line_print("", what);
+		if (health != HEALTH_OK || output_verbose)
+			line_print("      why: ", doctor->check->why);
+		if (remedy)
+			line_print("      do:  ", remedy);
+	}
+	free(what);
+}
+
+const char *remedy(struct doctor *doctor, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(doctor->remedy, sizeof(doctor->remedy), format, args);
+	va_end(args);
+	return doctor->remedy;
+}
+
+const char *remedy_replace(struct doctor *doctor)
+{
+	return remedy(doctor, "rlctl attach %s --replace", doctor->facts->name);
+}
+
+bool doctor_may_list(const struct doctor *doctor)
+{
+	return doctor->privileged && bpffs_mounted(doctor->target->bpffs);
 }

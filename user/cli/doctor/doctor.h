@@ -12,20 +12,20 @@
 #include "kernel/instance/instance.h"
 #include "kernel/state/stats.h"
 
-/* X(name, "name in the output", "why it matters") */
-#define MACHINE_CHECKS(X)                                                                       \
-	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
-	X(kernel, "kernel", "what it can do is found by the checks below, not by its number")   \
-	X(features, "features", "the programs use all of them: attach fails if one is missing") \
-	X(program, "program", "attach fails if the kernel refuses to load the program")         \
-	X(proof, "proof", "policies with established, over challenge or their like need them")  \
-	X(jit, "jit", "an interpreted program is several times slower")                         \
-	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")             \
-	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")   \
-	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")  \
-	X(files, "files", "each map of an instance is an open file while a verb works on it")   \
-	X(bpffs, "bpffs", "state lives in maps that are pinned there")                          \
-	X(leftovers, "leftovers", "pins without a program keep their maps in memory")
+/* X(name, "name in the output", "why it matters"), and 1: it is unknown without privilege. */
+#define MACHINE_CHECKS(X)                                                                          \
+	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")     \
+	X(kernel, "kernel", "what it can do is found by the checks below, not by its number")      \
+	X(features, "features", "the programs use all of them: attach fails if one is missing", 1) \
+	X(program, "program", "attach fails if the kernel refuses to load the program", 1)         \
+	X(proof, "proof", "policies with established, over challenge or their like need them", 1)  \
+	X(jit, "jit", "an interpreted program is several times slower", 1)                         \
+	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")                \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")      \
+	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory", 1)  \
+	X(files, "files", "each map of an instance is an open file while a verb works on it")      \
+	X(bpffs, "bpffs", "state lives in maps that are pinned there")                             \
+	X(leftovers, "leftovers", "pins without a program keep their maps in memory", 1)
 
 #define DEVICE_CHECKS(X)                                                                        \
 	X(link, "link", "a device that is down receives no packets")                            \

@@ -18,19 +18,12 @@
 #include "kernel/instance/bpffs.h"
 #include "kernel/instance/gc.h"
 #include "kernel/instance/pins.h"
+#include "kernel/scope.h"
 
 #define BTF_PATH    "/sys/kernel/btf/vmlinux"
 #define AS_ROOT     "sudo rlctl doctor"
 
 #define FILES_LEAST 128 /* twice what an attach without sets and filters opens */
-
-/* Without privilege, reports the check as unknown. */
-static bool is_unknown(struct doctor *doctor)
-{
-	if (!doctor->privileged)
-		doctor_warn(doctor, AS_ROOT, "unknown: this check needs privilege");
-	return !doctor->privileged;
-}
 
 static bool has_capability(const struct __user_cap_data_struct *data, int capability)
 {
@@ -58,15 +51,14 @@ void check_privilege(struct doctor *doctor)
 
 void check_kernel(struct doctor *doctor)
 {
-	FILE *realtime = fopen("/sys/kernel/realtime", "re"); /* such a kernel says so */
+	CLOSED_FILE FILE *realtime =
+		fopen("/sys/kernel/realtime", "re"); /* such a kernel says so */
 	struct utsname name;
 
 	if (realtime && getc(realtime) == '1')
 		doctor_warn(doctor, "boot a kernel without PREEMPT_RT",
 			    "PREEMPT_RT is not supported: a packet may interrupt another one on "
 			    "the same CPU, whose memory for the work on a packet it shares");
-	if (realtime)
-		fclose(realtime);
 	uname(&name);
 	doctor_ok(doctor, "Linux %s", name.release);
 }
@@ -93,11 +85,8 @@ static void feature_missing(const char *kind, const char *name, void *arg)
 void check_features(struct doctor *doctor)
 {
 	size_t failed = doctor->failed;
-	int count;
+	int count = kernel_features(0, feature_missing, doctor, &doctor->tried);
 
-	if (is_unknown(doctor))
-		return;
-	count = kernel_features(0, feature_missing, doctor, &doctor->tried);
 	if (count < 0)
 		doctor_fail(doctor, NULL, "opening the programs failed: %s", strerror(-count));
 	else if (failed == doctor->failed)
@@ -106,8 +95,6 @@ void check_features(struct doctor *doctor)
 
 void check_program(struct doctor *doctor)
 {
-	if (is_unknown(doctor))
-		return;
 	if (doctor->tried.error)
 		doctor_fail(doctor, "rlctl -vv doctor shows the kernel's log",
 			    "the kernel refused it: %s", strerror(-doctor->tried.error));
@@ -125,12 +112,10 @@ static void part_missing(const char *kind, const char *name, void *arg)
 void check_proof(struct doctor *doctor)
 {
 	struct load_result tried;
-	int count;
+	int count = doctor->tried.error
+			    ? 0
+			    : kernel_features(RL_USE_PROGRAM, part_missing, doctor, &tried);
 
-	if (is_unknown(doctor))
-		return;
-	count = doctor->tried.error ? 0
-				    : kernel_features(RL_USE_PROGRAM, part_missing, doctor, &tried);
 	if (doctor->tried.error)
 		doctor_warn(doctor, "fix `program` first", "unknown");
 	else if (count < 0)
@@ -146,8 +131,6 @@ void check_proof(struct doctor *doctor)
 
 void check_jit(struct doctor *doctor)
 {
-	if (is_unknown(doctor))
-		return;
 	if (doctor->tried.error)
 		doctor_warn(doctor, "fix `program` first", "unknown: no program could be loaded");
 	else if (doctor->tried.jited)
@@ -175,7 +158,6 @@ void check_btf(struct doctor *doctor)
 void check_cpus(struct doctor *doctor)
 {
 	struct cpu_facts cpus;
-	char each[NUMBER_TEXT_MAX], spare[NUMBER_TEXT_MAX];
 	int ret = cpus_read(&cpus);
 	uint64_t bytes;
 
@@ -188,8 +170,6 @@ void check_cpus(struct doctor *doctor)
 		return;
 	}
 	bytes = cpus.bytes * (cpus.possible - cpus.online);
-	size_print(each, cpus.bytes);
-	size_print(spare, bytes);
 	doctor_finds(
 		doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
 		bytes < SPARE_BYTES
@@ -200,15 +180,13 @@ void check_cpus(struct doctor *doctor)
 				 cpus.online),
 		"%u online of %u possible: an instance uses %s for each, %s of it for CPUs "
 		"that are not online",
-		cpus.online, cpus.possible, each, spare);
+		cpus.online, cpus.possible, size_text(cpus.bytes), size_text(bytes));
 }
 
 void check_memlock(struct doctor *doctor)
 {
 	struct rlimit limit = {0};
 
-	if (is_unknown(doctor))
-		return;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (!kernel_counts_memlock())
 		doctor_ok(doctor, "this kernel does not charge maps to it");
@@ -319,8 +297,6 @@ void check_leftovers(struct doctor *doctor)
 {
 	struct leftovers leftovers = {.doctor = doctor};
 
-	if (is_unknown(doctor))
-		return;
 	pins_leftovers(doctor->target->bpffs, leftover_found, &leftovers);
 	if (!leftovers.count)
 		doctor_ok(doctor, "none");

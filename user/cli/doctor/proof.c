@@ -4,11 +4,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
+#include "cli/guard/ssh_sessions.h"
 #include "cli/guard/surroundings.h"
 #include "kernel/attach/features.h"
 #include "kernel/device/device.h"
@@ -16,6 +16,7 @@
 #include "kernel/proof/answers.h"
 #include "kernel/proof/peers.h"
 #include "kernel/proof/tcp_sockets.h"
+#include "kernel/scope.h"
 
 uint64_t doctor_uses(const struct doctor *doctor)
 {
@@ -115,21 +116,14 @@ static void check_syncookies(struct doctor *doctor)
 }
 
 /* Does it send connections to services of Kubernetes on? By the name of the process. */
-static bool process_redirects(const char *pid)
+static bool process_redirects(pid_t pid)
 {
-	static const char *const names[] = {"kube-proxy", "cilium-agent", "k3s-server",
-					    "k3s-agent"};
-	char path[64], name[32] = "";
+	static const char *const names[] = {"kube-proxy\n", "cilium-agent\n", "k3s-server\n",
+					    "k3s-agent\n"};
 	bool found = false;
-	FILE *file;
+	char name[32];
 
-	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (fgets(name, sizeof(name), file))
-		name[strcspn(name, "\n")] = '\0';
-	fclose(file);
+	process_read(pid, "comm", name, sizeof(name));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		found |= !strcmp(name, names[i]);
 	return found;
@@ -139,14 +133,12 @@ static bool process_redirects(const char *pid)
 static void check_services(struct doctor *doctor)
 {
 	bool found = device_index("kube-ipvs0") > 0 || device_index("cilium_host") > 0;
-	DIR *dir = opendir("/proc");
+	CLOSED_DIR DIR *dir = opendir("/proc");
 	struct dirent *entry;
 
 	while (!found && dir && (entry = readdir(dir)))
 		found = isdigit((unsigned char)entry->d_name[0]) &&
-			process_redirects(entry->d_name);
-	if (dir)
-		closedir(dir);
+			process_redirects(atoi(entry->d_name));
 	if (found)
 		doctor_warn(doctor, "write over drop in rules for ports of services",
 			    "this is a node of Kubernetes: a connection to a port of a service "

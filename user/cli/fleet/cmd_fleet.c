@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cmd.h"
+#include "cli/guard/ssh_sessions.h"
 #include "cli/output/output.h"
 #include "fleet/fleet.h"
 #include "fleet/link.h"
@@ -22,6 +23,7 @@
 #include "kernel/instance/open.h"
 #include "kernel/maps/fleet_maps.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/scope.h"
 #include "policy/policy.h"
 
 #define URL_MAX      1024
@@ -36,25 +38,18 @@
 /* A URL on the command line may not contain a password, since ps shows it to every user. */
 static int url_get(const struct command *command, struct fleet_url *out)
 {
-	const char *word = command->arguments[OPTION_REDIS];
+	const char *word = command->arguments[OPTION_REDIS] ?: getenv("RLCTL_REDIS_URL");
 	const char *password = getenv("RLCTL_REDIS_PASSWORD"), *wrong_with;
 	char text[URL_MAX];
-	FILE *file;
 
-	if (!word)
-		word = getenv("RLCTL_REDIS_URL");
 	if (!word)
 		return wrong("fleet join: missing Redis URL: use --redis URL, --redis @FILE or "
 			     "RLCTL_REDIS_URL");
 	if (*word == '@') { /* the first line of a file */
-		file = fopen(word + 1, "re");
-		if (!file || !fgets(text, sizeof(text), file)) {
-			fail("--redis %s: %s", word, file ? "empty file" : strerror(errno));
-			if (file)
-				fclose(file);
-			return -1;
-		}
-		fclose(file);
+		CLOSED_FILE FILE *file = fopen(word + 1, "re");
+
+		if (!file || !fgets(text, sizeof(text), file))
+			return fail("--redis %s: %s", word, file ? "empty file" : strerror(errno));
 		text[strcspn(text, "\r\n")] = '\0';
 	}
 	wrong_with = fleet_url_parse(*word == '@' ? text : word, out);
@@ -293,20 +288,13 @@ int cmd_fleet_status(const struct command *command)
  * when it goes on. */
 static bool agent_runs(const struct rl_fleet_session *session)
 {
-	char path[64], name[32] = "";
-	FILE *file;
+	char name[32];
 
 	if (!session->since_ns || fleet_session_is_alive(session))
 		return session->since_ns;
-	snprintf(path, sizeof(path), "/proc/%u/comm", session->pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		*name = '\0';
-	fclose(file);
+	process_read((pid_t)session->pid, "comm", name, sizeof(name));
 	name[strcspn(name, "\n")] = '\0';
-	return !strcmp(name, program_invocation_short_name);
+	return *name && !strcmp(name, program_invocation_short_name);
 }
 
 /* Asks the agent to stop, and waits. */

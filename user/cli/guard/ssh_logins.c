@@ -21,13 +21,13 @@
 #include "cli/output/output.h"
 #include "kernel/device/tunnel.h"
 #include "kernel/proof/tcp_sockets.h"
+#include "kernel/scope.h"
 
-#define TITLE_MAX    256
-#define GUARDED_MAX  1000 /* sessions of which tunnels are looked for */
-#define STATUS_MAX   1024 /* enough for the first lines of /proc/PID/status */
-#define PID_TEXT_MAX 16
-#define SOCKET_TEXT  "socket:["
-#define ROOT_IDS     "\nUid:\t0\t0\t0\t0\n" /* real, effective, saved, of files */
+#define TITLE_MAX   256
+#define GUARDED_MAX 1000 /* sessions of which tunnels are looked for */
+#define STATUS_MAX  1024 /* enough for the first lines of /proc/PID/status */
+#define SOCKET_TEXT "socket:["
+#define ROOT_IDS    "\nUid:\t0\t0\t0\t0\n" /* real, effective, saved, of files */
 
 struct inodes {
 	uint32_t *inode;
@@ -67,14 +67,13 @@ static bool inodes_have(const struct inodes *inodes, uint32_t inode)
 
 /* ---- processes */
 
-/* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
-static void process_read(const char *pid, const char *name, char *out, size_t size)
+void process_read(pid_t pid, const char *name, char *out, size_t size)
 {
 	char path[64];
 	ssize_t len = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		len = read(fd, out, size - 1);
@@ -84,13 +83,13 @@ static void process_read(const char *pid, const char *name, char *out, size_t si
 }
 
 /* By the name of the program's file (sshd, sshd-session): a process can choose its other names. */
-static bool runs_sshd(const char *pid)
+static bool runs_sshd(pid_t pid)
 {
 	char path[64], target[PATH_MAX];
 	const char *name;
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	len = readlink(path, target, sizeof(target) - 1);
 	if (len <= 0)
 		return false;
@@ -107,13 +106,13 @@ bool sshd_title_is_login(const char *title)
 }
 
 /* Adds the sockets that the process holds. */
-static void sockets_read(const char *pid, struct inodes *out)
+static void sockets_read(pid_t pid, struct inodes *out)
 {
-	char path[300], target[64];
+	char path[64], target[64];
 	struct dirent *entry;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
@@ -124,14 +123,14 @@ static void sockets_read(const char *pid, struct inodes *out)
 		out->inode = grown(out->inode, out->count, &out->room, sizeof(*out->inode));
 		out->inode[out->count++] = strtoul(target + strlen(SOCKET_TEXT), NULL, 10);
 	}
-	if (dir)
-		closedir(dir);
+	scope_dir(&dir);
 }
 
-static void process_add(struct scan *scan, const char *pid)
+static void process_add(struct scan *scan, pid_t pid)
 {
-	char title[TITLE_MAX], status[STATUS_MAX], parent[PID_TEXT_MAX];
+	char title[TITLE_MAX], status[STATUS_MAX];
 	const char *line;
+	pid_t parent;
 
 	if (!runs_sshd(pid))
 		return;
@@ -143,7 +142,7 @@ static void process_add(struct scan *scan, const char *pid)
 		/* The process of a session that belongs to its user is a child of root's, which
 		 * watches over it. */
 		line = strstr(status, "\nPPid:\t");
-		if (!line || sscanf(line, " PPid: %15[0-9]", parent) != 1 || !runs_sshd(parent))
+		if (!line || sscanf(line, " PPid: %d", &parent) != 1 || !runs_sshd(parent))
 			return;
 		process_read(parent, "status", status, sizeof(status));
 	}
@@ -244,7 +243,7 @@ void ssh_sessions_find(struct ssh_sessions *out, bool only_own)
 {
 	struct ssh_session own = {.own = true};
 	struct scan scan = {.out = out};
-	DIR *dir = only_own ? NULL : opendir("/proc");
+	CLOSED_DIR DIR *dir = only_own ? NULL : opendir("/proc");
 	struct dirent *entry;
 	bool kubelet = false;
 
@@ -253,9 +252,7 @@ void ssh_sessions_find(struct ssh_sessions *out, bool only_own)
 		session_add(out, &own);
 	while (dir && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			process_add(&scan, entry->d_name);
-	if (dir)
-		closedir(dir);
+			process_add(&scan, atoi(entry->d_name));
 	if (scan.logged_in.count) {
 		qsort(scan.logged_in.inode, scan.logged_in.count, sizeof(*scan.logged_in.inode),
 		      inode_compare);

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "kernel/scope.h"
 #include "policy/packets/decide.h"
 
 #define ENVIRONMENT_MAX (1u << 20)
 #define ABOVE_MAX       64 /* processes */
 #define WORDS_MAX       4
 #define TEXT_MAX        256
+#define STAT_MAX        1024 /* of /proc/PID/stat: less than that */
 
 /* ---- text */
 
@@ -71,23 +73,6 @@ int ssh_session_parse(const char *text, struct flow *out)
 
 /* ---- processes */
 
-/* The whole file with two NULs at the end, or NULL. The caller frees it. */
-static char *file_read(pid_t pid, const char *name)
-{
-	char *text = calloc(1, ENVIRONMENT_MAX + 2), path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	file = text ? fopen(path, "re") : NULL;
-	if (!file) {
-		free(text);
-		return NULL;
-	}
-	text[fread(text, 1, ENVIRONMENT_MAX, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
 static const char *variable_find(const char *environment, const char *name)
 {
 	size_t len = strlen(name);
@@ -101,26 +86,27 @@ static const char *variable_find(const char *environment, const char *name)
 /* The session's variable in the process's environment, or "". */
 static void session_text(pid_t pid, char out[TEXT_MAX])
 {
-	char *environment = file_read(pid, "environ");
-	const char *text = environment ? variable_find(environment, "SSH_CONNECTION") : NULL;
+	FREED char *environment = calloc(1, ENVIRONMENT_MAX + 2); /* two NULs at the end */
+	const char *text = NULL;
 
-	if (environment && !text)
-		text = variable_find(environment, "SSH_CLIENT");
-	snprintf(out, TEXT_MAX, "%s", text ? text : "");
-	free(environment);
+	if (environment) {
+		process_read(pid, "environ", environment, ENVIRONMENT_MAX);
+		text = variable_find(environment, "SSH_CONNECTION")
+			       ?: variable_find(environment, "SSH_CLIENT");
+	}
+	snprintf(out, TEXT_MAX, "%s", text ?: "");
 }
 
 /* 0 if there is none. The name in parentheses may contain any character. */
 static pid_t parent_of(pid_t pid)
 {
-	char *text = file_read(pid, "stat");
-	const char *end = text ? strrchr(text, ')') : NULL;
-	int parent = 0;
+	char text[STAT_MAX];
+	const char *end;
+	pid_t parent;
 
-	if (!end || sscanf(end, ") %*c %d", &parent) != 1)
-		parent = 0;
-	free(text);
-	return parent;
+	process_read(pid, "stat", text, sizeof(text));
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
 /* False if unknown: an unnecessary question is better than a lost session. */

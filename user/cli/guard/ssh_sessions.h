@@ -4,6 +4,7 @@
 #pragma once
 
 #include <net/if.h>
+#include <sys/types.h>
 
 #include "policy/packets/decide.h"
 
@@ -33,6 +34,9 @@ struct ssh_sessions {
  * no look at other processes but those above this one. */
 void ssh_sessions_find(struct ssh_sessions *out, bool only_own);
 void ssh_sessions_clear(struct ssh_sessions *sessions);
+
+/* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
+void process_read(pid_t pid, const char *name, char *out, size_t size);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */
 bool sshd_title_is_login(const char *title);
