@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "base/privilege.h"
 #include "base/text.h"
 #include "base/units.h"

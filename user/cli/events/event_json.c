@@ -2,7 +2,6 @@
 /* One event as a JSON object. */
 
 #include <math.h>
-#include <netinet/in.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 
 #include "kernel/instance/instance.h"
 

@@ -146,10 +146,6 @@ void watched_state_poll(struct watched *w, uint64_t now_ns)
 	fleet_poll(w);
 }
 
-/* ---- changes of the policy, and trials */
-
-#define READ_SHARE 10 /* of a CPU is spent on reading the policy at most: one part in so many */
-
 /* ---- trials: the record outlives its pin as long as it is open */
 
 static void trial_poll(struct watched *w)
@@ -172,6 +168,8 @@ static void trial_poll(struct watched *w)
 }
 
 /* ---- the policy */
+
+#define READ_SHARE 10 /* of a CPU is spent on reading it at most: one part in so many */
 
 static void alarm_seen(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
 {

@@ -3,7 +3,6 @@
  * them; what they have counted is read whenever a bin ends. */
 #include "cli/report/record.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/message.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/output.h"

@@ -18,7 +18,6 @@
 #include "cli/cmd.h"
 #include "cli/output/output.h"
 #include "cli/output/sample_output.h"
-#include "cli/terminal.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/open.h"
 #include "kernel/watch/watch.h"

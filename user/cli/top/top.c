@@ -288,16 +288,15 @@ static void rows_make(struct top *top)
 
 static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
 {
-	switch (sort) {
-	case TOP_DROPPED:
-		return row->rate[TALKER_DROPPED].packets;
-	case TOP_PASSED:
-		return row->rate[TALKER_PASSED].packets;
-	case TOP_BITS:
-		return row->rate[TALKER_DROPPED].bits + row->rate[TALKER_PASSED].bits;
-	default:
-		return 0;
-	}
+	const struct top_rate *dropped = &row->rate[TALKER_DROPPED],
+			      *passed = &row->rate[TALKER_PASSED];
+	const uint64_t weights[TOP_SORTS] = {
+		[TOP_DROPPED] = dropped->packets,
+		[TOP_PASSED] = passed->packets,
+		[TOP_BITS] = dropped->bits + passed->bits,
+	};
+
+	return weights[sort];
 }
 
 /* The heaviest first; equal ones by their other rates, then by address, or as in the policy. */
