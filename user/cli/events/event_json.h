@@ -11,7 +11,7 @@
 /* Members that do not apply are left out. The caller frees it. */
 struct json_object *event_json(const struct event *event);
 
-/* What sampled packets have in common, as members of an event: sources that have a hundredth of the
+/* Traits of sampled packets as members of an event: sources that have a hundredth of the
  * packets, and values and patterns that a tenth of them have, the heaviest first; known sources,
  * whatever they have. `rate`: of all packets, a second. The caller frees it. */
 struct json_object *traits_json(const struct traits *traits, uint64_t rate);

@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -66,21 +65,6 @@ static bool inodes_have(const struct inodes *inodes, uint32_t inode)
 }
 
 /* ---- processes */
-
-void process_read(pid_t pid, const char *name, char *out, size_t size)
-{
-	char path[64];
-	ssize_t len = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		len = read(fd, out, size - 1);
-		close(fd);
-	}
-	out[len > 0 ? len : 0] = '\0';
-}
 
 /* By the name of the program's file (sshd, sshd-session): a process can choose its other names. */
 static bool runs_sshd(pid_t pid)

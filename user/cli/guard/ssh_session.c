@@ -4,6 +4,7 @@
 #include "cli/guard/ssh_sessions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,21 @@ int ssh_session_parse(const char *text, struct flow *out)
 
 /* ---- processes */
 
+void process_read(pid_t pid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	ssize_t len = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, out, size - 1);
+		close(fd);
+	}
+	out[len > 0 ? len : 0] = '\0';
+}
+
 static const char *variable_find(const char *environment, const char *name)
 {
 	size_t len = strlen(name);
@@ -130,7 +146,8 @@ bool ssh_session_find(struct flow *out)
 		pid = parent_of(pid);
 	if (!text[0])
 		return false;
-	/* The namespace is that of the session's first process: this one may have left it. */
+	/* The namespace is that of the session's first process: this one may have left it.
+	 */
 	session = pid;
 	while (pid > 1 && left-- > 0) {
 		pid = parent_of(pid);

@@ -35,9 +35,6 @@ struct ssh_sessions {
 void ssh_sessions_find(struct ssh_sessions *out, bool only_own);
 void ssh_sessions_clear(struct ssh_sessions *sessions);
 
-/* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
-void process_read(pid_t pid, const char *name, char *out, size_t size);
-
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */
 bool sshd_title_is_login(const char *title);
 
@@ -51,3 +48,6 @@ int ssh_session_parse(const char *text, struct flow *out);
  * that has one. False also if the session's processes are in another network namespace than this
  * process, which cannot cut them off. */
 bool ssh_session_find(struct flow *out);
+
+/* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
+void process_read(pid_t pid, const char *name, char *out, size_t size);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/top/top.h"
+#include "cli/top/groups.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "cli/output/output.h"
+#include "watch/traffic/talkers.h"
 
 /* A prefix is a name for many sources, more than have rows, and not for half of the Internet. */
 #define SOURCES_LEAST 100

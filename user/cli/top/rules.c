@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of all rules at one moment, found by their id: a policy may change between two. */
 
-#include "cli/top/top.h"
+#include "cli/top/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,79 +12,18 @@
 #include "base/text.h"
 #include "cli/output/line.h"
 #include "cli/output/output.h"
+#include "cli/top/groups.h"
+#include "cli/top/rules.h"
 #include "kernel/instance/instance.h"
 #include "kernel/state/alarms.h"
 #include "kernel/state/source_search.h"
 #include "kernel/watch/watch.h"
 #include "policy/policy.h"
-#include "watch/traffic/estimate.h"
 #include "watch/traffic/rule_book.h"
 #include "watch/traffic/talkers.h"
 
 #define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24
-
-/* ---- groups.c: addresses taken together: those without a row, and those of the prefix with most
- * packets */
-
-/* Per second. */
-struct top_rate {
-	uint64_t packets, bits;
-};
-
-/* Addresses taken together. */
-struct top_group {
-	struct rare rare;
-	struct talk talk;
-	struct top_rate rate; /* of all of them */
-	struct rare_sources sources;
-	uint8_t addr[16], len; /* the prefix that they are in; 0: no certain one */
-};
-
-/* Only addresses in a prefix. */
-struct top_filter {
-	bool set;
-	uint8_t addr[16];
-	uint8_t len;
-};
-
-bool filter_selects(const struct top_filter *filter, const uint8_t addr[16]);
-
-/* Adds an address that has samples of the verdict. */
-void group_add(struct top_group *group, const struct talker *talker, enum talker_verdict verdict);
-
-/* Those of the prefix that has most of all packets of the verdict; without any if there is none. */
-struct top_group group_prefix(const struct talkers *talkers, const struct top_filter *filter,
-			      enum talker_verdict verdict, const struct talk *all);
-
-/* ---- rules.c: packets that each rule let through and dropped between two moments: from the
- * counters of the rules, so it is exact, unlike the figures of sources and destinations */
-
-/* The counters of a rule that has this counter_id. */
-struct rule_count {
-	uint32_t id;
-	struct rl_amount verdict[TALKER_VERDICTS];
-};
-
-/* The counters of a policy at one moment. */
-struct rule_counts {
-	struct rule_count *items; /* by id; NULL: not read */
-	size_t count;
-	uint64_t at_ns; /* CLOCK_MONOTONIC */
-};
-
-/* Reads them; frees what `out` had. A policy that is being replaced, and an instance that goes,
- * leave it as not read. 0 or -errno; silent. */
-int rule_counts_read(const struct instance *instance, const struct policy *policy,
-		     struct rule_counts *out);
-void rule_counts_clear(struct rule_counts *counts);
-
-/* The counts of the rule since `from`: everything, if the rule was not there or its counters
- * were set to zero meanwhile. Pure. */
-struct rule_count rule_counts_since(const struct rule_counts *from, const struct rule_counts *to,
-				    const struct rule *rule);
-
-/* ---- the model */
 
 /* The kinds of rows; as the choices of --by. */
 enum top_by { TOP_BY_SOURCE, TOP_BY_DEST, TOP_BY_RULE, TOP_BY_PATTERN, TOP_BYS };

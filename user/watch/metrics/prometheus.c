@@ -38,7 +38,7 @@ struct metric {
 
 /* ---- samples */
 
-/* Of the characters that the format escapes, only two remain. The first name has no comma. */
+/* Two of the characters that the format escapes remain. Each name but the first has a comma. */
 static void label_print(FILE *file, const char *name, const char *text)
 {
 	char shown[5];
@@ -52,7 +52,7 @@ static void label_print(FILE *file, const char *name, const char *text)
 	putc('"', file);
 }
 
-/* Of a rule the label leaves out the remaining lifetime, which changes with every scrape. */
+/* The label of a rule leaves out the remaining lifetime, which changes with every scrape. */
 static void sample_begin(struct page *page, const struct scraped *scraped, size_t i)
 {
 	const struct metric *metric = page->metric;
