@@ -5,12 +5,12 @@ different habits offer, by RLCTL simulate on captures made for it, and by the la
 was taken from, each written here from its source. Nothing is timed: it is the same on every run."""
 
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 
-from accuracy import Guava
+from accuracy import Guava  # which also finds tests/prog
+from capture import frame, pcap
 
 RATE, SECONDS, RAMP = 10, 400, 2
 FROM = 1.5 * RAMP  # seconds: what is counted; before it a warm-up is cold
@@ -152,17 +152,9 @@ def law_share(law, times):
 
 # ---- the program
 
-def head_of(source):
-    udp = struct.pack(">HHHH", 40000, 9, 8, 0)
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28, 0, 0, 64, 17, 0) + bytes([192, 0, 2, source, 198, 51, 100, 1])
-    return bytes(12) + b"\x08\x00" + ip + udp
-
-
-def capture_write(out, packets):
-    out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-    for t, source in packets:
-        frame = head_of(source)
-        out.write(struct.pack("<IIII", BASE + t // 10**9, t % 10**9, len(frame), len(frame)) + frame)
+def capture_write(out, packets, senders):
+    heads = [frame({"kind": "udp", "source": f"192.0.2.{source}", "size": "60", "sport": "40000", "dport": "9"}) for source in range(senders)]
+    pcap(out, "<", True, "1", ((BASE * 10**9 + t, heads[source], 60) for t, source in packets))
     out.flush()
 
 
@@ -178,7 +170,7 @@ def main(rlctl):
     print("| limit, and the law beside it | sender | " + " | ".join(f"{load} ×" for load in LOADS) + " |")
     print("|---|---|" + "---|" * len(LOADS))
     with tempfile.NamedTemporaryFile() as capture:
-        capture_write(capture, packets)
+        capture_write(capture, packets, len(senders))
         for limit, law, name in LIMITS.values():
             passed = [0] * len(senders)
             for (t, source), passes in zip(packets, simulate(rlctl, capture.name, limit), strict=True):

@@ -10,15 +10,14 @@ and adversarial around the instants at which verdicts change; a steady one is ma
 with pauses, and as many packets must pass as with the model alone, to 1 %. Says one line in TAP for
 each.
 """
-import ipaddress
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 import models
+from capture import frame, pcap
 
 UNITS = {'ns': 1, 'us': 1000, 'ms': 10**6, 's': 10**9, 'second': 10**9, 'minute': 60 * 10**9,
          'hour': 3600 * 10**9, 'day': 86400 * 10**9}
@@ -147,22 +146,10 @@ def keys_make(limit):
 
 # ---- the capture
 
-def head_make(source):
-    address = ipaddress.ip_address(source)
-    udp = struct.pack('>HHHH', 1000, 53, 8, 0)
-    if address.version == 4:
-        ip = struct.pack('>BBHHHBBH', 0x45, 0, 28, 0, 0, 64, 17, 0) + address.packed
-        return (bytes(12) + b'\x08\x00' + ip + bytes([192, 0, 2, 9]) + udp).ljust(HEAD, b'\0')
-    ip = struct.pack('>IHBB', 6 << 28, 8, 17, 64) + address.packed
-    return bytes(12) + b'\x86\xdd' + ip + ipaddress.ip_address('2001:db8:9::9').packed + udp
-
-
 def capture_write(out, packets):
-    heads = [head_make(source) for source in SOURCES]
-    out.write(struct.pack('<IHHiIII', 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
-    for time, source, size in packets:
-        seconds, fraction = divmod(time, 10**9)
-        out.write(struct.pack('<IIII', seconds, fraction, HEAD, size) + heads[source])
+    heads = [frame({'kind': 'udp6' if ':' in source else 'udp', 'source': source, 'size': str(HEAD), 'sport': '1000', 'dport': '53'})
+             for source in SOURCES]
+    pcap(out, '<', True, '1', ((time, heads[source], size) for time, source, size in packets))
     out.flush()
 
 

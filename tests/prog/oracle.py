@@ -13,7 +13,6 @@ import json
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import time
 from dataclasses import replace
 
 import oracle_random
+from capture import pcap
 from oracle_packet import Malformed, is_discovery, read
 from oracle_rule import ANY, address_key, key_of, rule_read
 
@@ -138,10 +138,7 @@ class Policy:
 
 def capture(path, frames):
     with open(path, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
-        for n, frame in enumerate(frames):
-            seconds, ns = divmod(START + n * STEP, 10**9)
-            f.write(struct.pack("<IIII", seconds, ns, len(frame), len(frame)) + frame)
+        pcap(f, "<", True, "1", ((START + n * STEP, frame, len(frame)) for n, frame in enumerate(frames)))
 
 
 def written(folder, lines, frames):
