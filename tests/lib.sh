@@ -110,16 +110,20 @@ ns_mute() {
 	in_ns "$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
 }
 
+# answers N [SENT]: so many of five echo requests of A to B come back.
+answers() { is "$(in_ns A ping -q -c "${2:-5}" -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')" "$1"; }
+
 # flood A ARG…: the generator in A on veth-A; prints its JSON. Nothing else is to hold it up.
 flood() { in_ns "$1" nice -n -15 "$TOP/build/flood" -i "veth-$1" -j "${@:2}"; }
 
 # serve A: an iperf3 server in A until the test ends.
 serve() {
 	bg in_ns "$1" iperf3 --server
-	eventually 5 _listens "$1"
+	eventually 5 listens "$1" 5201
 }
 
-_listens() { in_ns "$1" ss -Hltn 'sport = :5201' | grep -q 5201; }
+# listens A PORT: a socket of TCP or UDP is there.
+listens() { in_ns "$1" ss -Hlntu "sport = :$2" | grep -q ":$2"; }
 
 # stat_of A FILTER: FILTER of the counters of the one instance in namespace A (.passed.packets).
 stat_of() { rl "$1" stats -j | json ".[0] | $2"; }
@@ -135,8 +139,41 @@ rule_stat() {
 # counter A NAME: a figure of A's network stack, as nstat names it (IpInReceives).
 counter() { in_ns "$1" nstat -azsj "$2" | json ".kernel.$2"; }
 
+# growth COUNTER CMD…: by how much CMD raises the number that the words of COUNTER print.
+growth() {
+	local before
+	before=$($1) && "${@:2}" >&2 && echo $(($($1) - before))
+}
+
 # xdp_program A DEV: the id of the XDP program on a device, nothing where there is none.
 xdp_program() { ip -n "$(ns "$1")" -j link show "$2" | jq -r '.[0].xdp.prog.id // empty'; }
+
+# unloaded PROGRAM: its id is that of none.
+unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
+
+# maps_of PROGRAM: their ids.
+maps_of() { bpftool -j prog show id "$1" | json '.map_ids | join(" ")'; }
+
+# maps_gone ID…: no such maps in the kernel; a map goes some time after its last user.
+maps_gone() {
+	local id
+	for id in "$@"; do
+		! bpftool map show id "$id" 2>/dev/null || return
+	done
+}
+
+# watch_board INSTANCE FILTER: who watches the packets of an instance in B.
+watch_board() {
+	bpftool -j map dump pinned "$(ns_pins B)/$1/data_watch" | json ".[0].formatted.value[\".data.watch\"][0].watch_board | $2"
+}
+
+# watchers INSTANCE N: so many watch its packets.
+watchers() { watch_board "$1" "[.watcher[] | select(.reasons > 0)] | length == $2"; }
+
+# renamed DEV NAME: a device of B.
+renamed() {
+	ip -n "$(ns B)" link set "$1" down && ip -n "$(ns B)" link set "$1" name "$2" && ip -n "$(ns B)" link set "$2" up
+}
 
 # on_machine: the test runs on the machine itself, and not in a container.
 on_machine() {
@@ -152,6 +189,11 @@ bg() {
 	set +m
 	_jobs+=("$BG_PID")
 }
+
+# into FILE CMD…: for `bg`: becomes CMD, with its own files.
+into() { exec "${@:2}" >"$1" 2>"$1.err"; }
+
+ended() { ! kill -0 "$1" 2>/dev/null; } # PID
 
 _end_jobs() {
 	local job name

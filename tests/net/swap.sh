@@ -3,7 +3,6 @@
 # Sourced by tests: a program on veth-B in B, at HOOK, is replaced under a flood that a rule denies.
 
 program() { rl B status -j --hook "$HOOK" | json '.[0].program_id'; }
-unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
 
 flooding() { # what arrives at B, or is to leave it, without an end
 	case $HOOK in
@@ -22,3 +21,17 @@ arrived() {
 
 denied() { stat_of B .reasons.denied.packets; }
 denied_more() { [[ $(denied) -gt $1 ]]; }
+
+# older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
+older() {
+	printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL_NOW" >"$TMP/older" && chmod +x "$TMP/older"
+	RLCTL=$TMP/older "$@"
+}
+RLCTL_NOW=$RLCTL
+
+# killed CALL N WORD…: rlctl in B is killed at the Nth such system call. True if there was one.
+killed() {
+	local status=0
+	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" "$RLCTL" -n "$(ns B)" "${@:3}" || status=$?
+	[[ $status -ne 0 ]]
+}

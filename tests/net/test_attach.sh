@@ -8,21 +8,13 @@ detached() { # the device is free and nothing is left of us
 	is "$(xdp_program B veth-B)" '' && [[ ! -e $(ns_pins B) ]]
 }
 
-# maps_gone ID…: no such maps in the kernel; a map goes some time after its last user.
-maps_gone() {
-	local id
-	for id in "$@"; do
-		! bpftool map show id "$id" 2>/dev/null || return
-	done
-}
-
 # ---- life
 
 test_life() {
 	local id maps
 	rl B attach veth-B && id=$(xdp_program B veth-B) && [[ -n $id ]] || return
 	is "$(rl B status -j | json '.[0].program_id')" "$id" || return
-	read -ra maps <<<"$(bpftool -j prog show id "$id" | json '.map_ids | join(" ")')"
+	read -ra maps <<<"$(maps_of "$id")"
 	[[ ${#maps[@]} -gt 0 ]] && rl B detach veth-B && detached || return
 	eventually 10 maps_gone "${maps[@]}"
 }
@@ -201,7 +193,6 @@ test_json() {
 	done
 	rl B detach veth-B && is "$(rl B stats -j)" '[]' && is "$(rl B status -j)" '[]'
 }
-
 
 veth_pair A B && veth_quiet A B || exit 1
 t 'attach and detach leave nothing' test_life

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Devices that are not one veth of one queue: frames of 9000 bytes, several queues at once, two namespaces
 # whose devices have the same name and number, a namespace that goes while a command looks at it, a device
-# that is called something else.
+# that is renamed something else.
 source "$(dirname "$0")/../lib.sh"
 
 no_pins() { [[ ! -e $(ns_pins "$1") ]]; }
@@ -94,34 +94,30 @@ test_namespace_watched() {
 		eventually 30 unloaded "$program" || return
 	rl A attach veth-A && rl A detach veth-A && [[ ! -e $pins/veth-E-xdp ]]
 }
-unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
 
 # ---- another name
 
-called() { # NAME NEW-NAME
-	ip -n "$(ns B)" link set "$1" down && ip -n "$(ns B)" link set "$1" name "$2" && ip -n "$(ns B)" link set "$2" up
-}
 devices() { rl B status -j | json 'map("\(.device) \(.hook)") | join(" ")'; }
-pings() { in_ns A ping -q -c 3 -i 0.01 -W 0.3 10.77.0.2 | grep -q " $1 received"; }
+pings() { answers "$1" 3; }
 
 # The limits hold meanwhile; every verb goes by the new name.
 test_renamed() {
 	rl B attach veth-B --hook xdp --hook egress && rl B rule add -i veth-B --hook xdp any icmp deny &&
-		called veth-B other || return
+		renamed veth-B other || return
 	eventually 5 pings 0 && has 'veth-B: renamed to other' rl B status && is "$(devices)" 'other egress other xdp' &&
 		is "$(rl B show -i other --hook xdp)" 'rule any icmp deny' && [[ ! -e $(ns_pins B)/veth-B-xdp ]] &&
 		has 'already attached' expect_status 1 rl B attach other && rl B attach other --replace || return
 	has 'no such device: veth-B' expect_status 1 rl B detach veth-B && rl B detach other --hook xdp && rl B detach other --hook egress &&
-		no_pins B && called other veth-B && eventually 5 pings 3
+		no_pins B && renamed other veth-B && eventually 5 pings 3
 }
 
 # The name went to another device, to which nothing of ours is attached.
 test_renamed_and_succeeded() {
-	rl B attach veth-B && rl B rule add any icmp deny && called veth-B other &&
+	rl B attach veth-B && rl B rule add any icmp deny && renamed veth-B other &&
 		ip -n "$(ns B)" link add veth-B type veth peer name end || return
 	rl B attach veth-B && is "$(devices)" 'other xdp veth-B xdp' && is "$(rl B show -i veth-B)" '' &&
 		is "$(rl B show -i other)" 'rule any icmp deny' || return
-	rl B detach veth-B && rl B detach other && ip -n "$(ns B)" link del veth-B && called other veth-B && no_pins B
+	rl B detach veth-B && rl B detach other && ip -n "$(ns B)" link del veth-B && renamed other veth-B && no_pins B
 }
 
 # A trial ends normally; its pins are removed afterwards.
@@ -131,8 +127,8 @@ test_renamed_on_trial() {
 	echo 'rule any tcp deny' >"$TMP/trial"
 	bg "$RLCTL" -n "$(ns B)" apply -i veth-B --try 1m "$TMP/trial"
 	watcher=$BG_PID
-	eventually 5 is_tried && called veth-B other && rl B status && kill -TERM "$watcher" &&
-		eventually 10 is_untried && rl B detach other && no_pins B && called other veth-B
+	eventually 5 is_tried && renamed veth-B other && rl B status && kill -TERM "$watcher" &&
+		eventually 10 is_untried && rl B detach other && no_pins B && renamed other veth-B
 }
 is_tried() { is "$(rl B show -i veth-B)" 'rule any tcp deny'; }
 is_untried() { is "$(rl B show -i other)" 'rule any udp deny'; }

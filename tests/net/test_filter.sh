@@ -69,12 +69,6 @@ long() { # NET: 16 filters
 
 # ---- killed, on trial
 
-# killed N WORD…: rlctl in B is killed at its Nth bpf() call.
-killed() {
-	local status=0
-	strace -o /dev/null -e trace=bpf -e "inject=bpf:signal=KILL:when=$1" "$RLCTL" -n "$(ns B)" "${@:2}" || status=$?
-	[[ $status -ne 0 ]]
-}
 either() { case $(rl B show) in "$FIRST" | "$SECOND") ;; *) rl B show && return 1 ;; esac }
 
 test_crash() {
@@ -83,7 +77,7 @@ test_crash() {
 	begin_flood && echo "$SECOND" >"$TMP/next" && strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" apply "$TMP/next" && put "$FIRST" || return
 	calls=$(grep -c '^bpf' "$TMP/calls")
 	for ((n = calls / 3; n <= calls; n += 1 + calls / 6)); do
-		! killed "$n" apply "$TMP/next" || kills=$((kills + 1))
+		! killed bpf "$n" apply "$TMP/next" || kills=$((kills + 1))
 		either && holds && put "$FIRST" && in_force "$FIRST" || return
 	done
 	[[ $kills -ge 3 ]] && end_flood

@@ -18,12 +18,7 @@ rule fd78::/32 limit 1/hour burst 10'
 policy() { rl B rule flush && rl B apply -; }
 
 # passes N PREFIX FLOOD-ARG…: of a hundred packets N pass by the rule of PREFIX.
-passes() {
-	local wanted=$1 prefix=$2 before
-	shift 2
-	before=$(rule_stat B "$prefix" .passed.packets) && send "$@" || return
-	is "$(($(rule_stat B "$prefix" .passed.packets) - before))" "$wanted"
-}
+passes() { is "$(growth "rule_stat B $2 .passed.packets" send "${@:3}")" "$1"; }
 
 counted() { is "$(stat_of B '.passed.packets + .dropped.packets')" "$1"; }
 

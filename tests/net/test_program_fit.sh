@@ -42,13 +42,6 @@ test_flood() { # HOOK ATTACH-OPTION…
 
 # ---- killed, on trial
 
-# killed CALL N WORD…: rlctl in B is killed at the Nth such system call. True if there was one.
-killed() {
-	local status=0
-	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" "$RLCTL" -n "$(ns B)" "${@:3}" || status=$?
-	[[ $status -ne 0 ]]
-}
-
 # settled: the program has what the policy in force asks, and the companion is there where it asks.
 settled() {
 	case $(rl B show) in
@@ -277,13 +270,6 @@ at_egress() {
 companions() { at_egress | grep -c rlctl_sent; }
 companion() { rl B status -j --hook "$HOOK" | json ".[0].companion.program_id"; }
 nothing_left() { is "$(at_egress)" '' && [[ ! -e $(ns_pins B) ]] && ! tc -n "$(ns B)" qdisc show dev veth-B | grep clsact; }
-
-# older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
-older() {
-	printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL_NOW" >"$TMP/older" && chmod +x "$TMP/older"
-	RLCTL=$TMP/older "$@"
-}
-RLCTL_NOW=$RLCTL
 
 # It comes and goes with the policies that ask for more than TCP, and with the instance.
 test_companion() {

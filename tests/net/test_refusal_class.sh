@@ -4,11 +4,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 # passes N ARG…: as many of 9 packets of such a flood.
-passes() {
-	local before after
-	before=$(stat_of B .passed.packets) && flood A --count 9 "${@:2}" >&2 && after=$(stat_of B .passed.packets) &&
-		is $((after - before)) "$1"
-}
+passes() { is "$(growth 'stat_of B .passed.packets' flood A --count 9 "${@:2}")" "$1"; }
 
 # In place beside other prefixes, so that the header in force is changed and not replaced.
 place() {

@@ -7,13 +7,6 @@ source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/swap.sh"
 
 HOOK=xdp
-RLCTL_NOW=$RLCTL
-
-# older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
-older() {
-	printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL_NOW" >"$TMP/older" && chmod +x "$TMP/older"
-	RLCTL=$TMP/older "$@"
-}
 
 replace() { rl B attach veth-B --hook "$HOOK" --replace "$@"; }
 no_pins() { [[ ! -e $(ns_pins B) ]]; }
@@ -58,9 +51,7 @@ flood_swaps() {
 PINGS=3
 
 # pings N: so many of PINGS are answered.
-pings() {
-	is "$(in_ns A ping -q -c $PINGS -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')" "$1"
-}
+pings() { answers "$1" "$PINGS"; }
 
 # kept: counters, rules and options; the time that a rule has left differs.
 kept() {
@@ -180,15 +171,6 @@ test_gone() {
 
 # ---- crashes
 
-# replace_killed CALL N: kill -9 at the Nth such system call. True if there was one.
-replace_killed() {
-	local status=0
-	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" \
-		"$RLCTL" -n "$(ns B)" attach veth-B --hook "$HOOK" --replace || status=$?
-	echo "$1 $2: $status"
-	[[ $status -ne 0 ]]
-}
-
 # The instance is one that works, with one program, its rules and its counters.
 whole() {
 	is "$(rl B status -j | json length)" 1 && is "$(program)" "$(on_device)" && is "$(rl B show)" 'rule any icmp deny' &&
@@ -212,7 +194,7 @@ test_crash() { # HOOK
 	for call in sendto bpf; do
 		[[ $call == bpf ]] && step=120 || step=1
 		for ((n = 1; n < 400; n += step)); do
-			replace_killed "$call" "$n" || break
+			killed "$call" "$n" attach veth-B --hook "$HOOK" --replace || break
 			killed=$((killed + 1))
 		done
 		whole || return
@@ -226,7 +208,7 @@ crash_swaps() {
 	strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" attach veth-B --hook "$HOOK" --replace &&
 		first=$(grep -n BPF_LINK_UPDATE "$TMP/calls" | cut -d : -f 1) || return
 	for ((n = first; n < first + 4; n++)); do
-		replace_killed bpf "$n" && whole && killed=$((killed + 1)) || return
+		killed bpf "$n" attach veth-B --hook "$HOOK" --replace && whole && killed=$((killed + 1)) || return
 	done
 }
 
@@ -234,7 +216,7 @@ crash_swaps() {
 # leaves, both are there, and the next command mends it.
 test_crash_between() { # detach|replace
 	HOOK=ingress DENIED=0
-	rl B attach veth-B --hook ingress && rl B rule add any icmp deny && tcx next-first && replace_killed renameat 2 || return
+	rl B attach veth-B --hook ingress && rl B rule add any icmp deny && tcx next-first && killed renameat 2 attach veth-B --hook "$HOOK" --replace || return
 	is "$(tcx_names)" 'rlctl_tc alien_next rlctl_tc' && has 'ours a second time' rl B doctor veth-B && pings 0 && is "$(rl B status -j | json length)" 1 || return
 	if [[ $1 == replace ]]; then
 		replace && is "$(tcx_names)" 'rlctl_tc alien_next' && is "$(program)" "$(on_device | head -n 1)" && pings 0 || return

@@ -24,12 +24,6 @@ tcx_traceless() { traceless && row_is "$1" ''; }
 # older ARG…: rlctl in B as on a kernel without tcx.
 older() { "$TOP/build/older" "$RLCTL" -n "$(ns B)" "$@"; }
 
-# answers N: so many of five echo requests to B come back.
-answers() {
-	local got
-	got=$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')
-	is "$got" "$1"
-}
 LIMIT='any icmp limit 1/hour burst 3'
 limit() { rl B rule add "$LIMIT"; }
 
@@ -126,7 +120,6 @@ test_renamed() {
 		answers 0 && rl B detach other && ip -n "$(ns B)" link set other name veth-B && tcx_traceless ingress
 }
 
-unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
 device_new() { ip -n "$(ns "$1")" link add "$2" type veth peer name "$2-end" && ip -n "$(ns "$1")" link set "$2" up; }
 
 # A pinned link keeps its program loaded when its device is gone.
