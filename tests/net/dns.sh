@@ -25,8 +25,6 @@ resolver() {
 	bg in_ns "$1" nice -n -10 unbound -d -c "$TMP/$1.conf" && eventually 5 listens "$1" 53
 }
 
-listens() { in_ns "$1" ss -Hlnut "sport = :$2" | grep -q ":$2"; }
-
 # dnsperf_sum FILE…: "SENT LOST" of its reports; lost are those without an answer, and with SERVFAIL.
 dnsperf_sum() {
 	awk '/Queries sent:/ { sent += $3 } /Response codes:/ { for (i = 3; i < NF; i++) if ($i == "NOERROR") good += $(i + 1) }

@@ -33,16 +33,11 @@ test_peace() {
 # From here on: two monitors, and a document of stats.
 watch_begin() {
 	rl B stats -j >"$TMP/earlier" || return
-	bg into lines monitor -i veth-B --rate 10
+	bg into "$TMP/lines" "$RLCTL" -n "$(ns B)" monitor -i veth-B --rate 10
 	LINES_PID=$BG_PID
-	bg into objects monitor -j -i veth-B --rate 10
+	bg into "$TMP/objects" "$RLCTL" -n "$(ns B)" monitor -j -i veth-B --rate 10
 	OBJECTS_PID=$BG_PID
-	eventually 10 watchers_are 2
-}
-into() { exec "$RLCTL" -n "$(ns B)" "${@:2}" >"$TMP/$1" 2>"$TMP/$1.err"; }
-watchers_are() {
-	bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" |
-		json "[.[0].formatted.value[\".data.watch\"][0].watch_board.watcher[] | select(.reasons > 0)] | length == $1"
+	eventually 10 watchers veth-B-xdp 2
 }
 
 flood_begin() {

@@ -43,15 +43,6 @@ rule_add() { exec "$RLCTL" -n "$(ns B)" rule add 192.0.2.1 deny; }
 
 in_subshell() { ("$@"); }
 
-maps_gone() { # ID…
-	local id
-	for id in "$@"; do
-		! bpftool map show id "$id" 2>/dev/null || return
-	done
-}
-
-maps() { bpftool -j prog show id "$(xdp_program B veth-B)" | json '.map_ids | join(" ")'; }
-
 # tries: inner tries of our policies.
 tries() { bpftool -j map show | jq "[.[] | select(.name == \"rlctl_trie\" and .max_entries == $ENTRIES)] | length"; }
 few_tries() { between "$(tries)" 1 2; }
@@ -117,7 +108,7 @@ test_rule_add() {
 
 test_detach_leaves_nothing() {
 	local ids
-	read -ra ids <<<"$(maps)" && rl B detach veth-B && eventually 10 maps_gone "${ids[@]}" &&
+	read -ra ids <<<"$(maps_of "$(xdp_program B veth-B)")" && rl B detach veth-B && eventually 10 maps_gone "${ids[@]}" &&
 		eventually 10 no_tries
 }
 

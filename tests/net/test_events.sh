@@ -27,22 +27,12 @@ follow() {
 	FOLLOWER=$BG_PID
 }
 
-# into FILE CMD…: becomes CMD.
-into() { exec "${@:2}" >"$1" 2>"$1.err"; }
-
-gone() { ! kill -0 "$1" 2>/dev/null; }
-
 # told FILTER: the follower has told of such an event.
 told() { jq -ces "map(select($1)) | first // error(\"no such event\")" <"$TMP/events"; }
 
 soon() { eventually 5 told "$1"; }
 
 sent() { flood A --count "${COUNT:-1000}" --rate 1000 "$@" >&2; }
-
-is_watched() { # 0|1
-	is "$(bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" |
-		jq -r '.[0].formatted.value[".data.watch"][0].watch_board.on')" "$1"
-}
 
 # ---- packets
 
@@ -55,7 +45,7 @@ test_attach() {
 }
 
 # Packets that pass find nobody watching.
-test_peace() { COUNT=50 sent --src 10.90.0.1 && sleep 0.3 && is_watched 0; }
+test_peace() { COUNT=50 sent --src 10.90.0.1 && sleep 0.3 && watch_board veth-B-xdp '.on == 0'; }
 
 # A flood puts two alarms on, of which one asks for what no header tells. Each is told with what its own packets have in
 # common, not with the others that come beside them; then the rule behind it drops.
@@ -274,7 +264,7 @@ kept_start() {
 	bg "$RLCTL" -n "$(ns B)" events --follow --keep "$TMP/kept" -q
 	KEEPER=$BG_PID && eventually 5 test -e "$(journals)/kept" && sleep 0.3
 }
-kept_stop() { kill "$KEEPER" && eventually 5 gone "$KEEPER"; }
+kept_stop() { kill "$KEEPER" && eventually 5 ended "$KEEPER"; }
 past_lines() { rl B events -j | grep -v '"event":"\(ban-begin\|lost\)"'; } # but those that the maps show now
 soon_past() { eventually 5 past_is "$1"; }
 past_is() { past_lines | json -s "$1"; }

@@ -17,10 +17,7 @@ report() {
 }
 
 # dropped SOURCE DESTINATION: how many of 300 packets at once.
-dropped() {
-	local before
-	before=$(stat_of B .dropped.packets) && flood A --count 300 --src "$1" --dst "$2" >&2 && echo $(($(stat_of B .dropped.packets) - before))
-}
+dropped() { growth 'stat_of B .dropped.packets' flood A --count 300 --src "$1" --dst "$2"; }
 passes() { is "$(dropped "$@")" 0; }
 members() { rl B set list "$1" | awk '{ print $1 }' | paste -sd,; }
 

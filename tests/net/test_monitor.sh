@@ -30,9 +30,6 @@ begin_alone() {
 	eventually 10 off_with_packets && begin "$@" && eventually 10 is_on 1
 }
 
-# into FILE CMD…: becomes CMD.
-into() { exec "${@:2}" >"$1" 2>"$1.err"; }
-
 # sent ARG…: COUNT frames, or one.
 sent() { flood A --count "${COUNT:-1}" "$@"; }
 
@@ -43,14 +40,7 @@ reported() {
 	sent "$@" >&2 && [[ -s $TMP/$name ]]
 }
 
-is_on() { # 0|1
-	local on
-	on=$(bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" | jq -r \
-		'.[0].formatted.value[".data.watch"][0].watch_board.on')
-	is "$on" "$1"
-}
-
-gone() { ! kill -0 "$1" 2>/dev/null; }
+is_on() { watch_board veth-B-xdp ".on == $1"; } # 0|1
 
 # says FILTER MONITOR-ARGS -- FLOOD-ARG…: the first frame's line, by jq.
 says() {
@@ -62,7 +52,7 @@ says() {
 	done
 	shift
 	begin says -j --count 1 "${args[@]}"
-	eventually 10 reported says "$@" && eventually 5 gone "$MONITOR" || return
+	eventually 10 reported says "$@" && eventually 5 ended "$MONITOR" || return
 	cat "$TMP/says" "$TMP/says.err" >&2
 	json -s "length == 1 and (.[0] | $filter)" <"$TMP/says"
 }
@@ -94,7 +84,7 @@ test_fields() {
 test_rate() {
 	local lines figures
 	begin_alone rate -j --rate 200 --seconds 2 || return
-	flood A --seconds 1 --src 10.78.0.0/16 >&2 && eventually 10 gone "$MONITOR" || return
+	flood A --seconds 1 --src 10.78.0.0/16 >&2 && eventually 10 ended "$MONITOR" || return
 	cat "$TMP/rate.err"
 	lines=$(wc -l <"$TMP/rate")
 	figures=$(tr -d , <"$TMP/rate.err" | sed -nE \
@@ -111,7 +101,7 @@ test_rate() {
 test_capture() {
 	local result
 	begin_alone none -w "$TMP/pcap" --count 50 &&
-		flood A --count 20000 --rate 20000 --src 10.78.0.0/16 --size 1000 >&2 && eventually 10 gone "$MONITOR" || return
+		flood A --count 20000 --rate 20000 --src 10.78.0.0/16 --size 1000 >&2 && eventually 10 ended "$MONITOR" || return
 	is "$(tcpdump -nr "$TMP/pcap" 2>"$TMP/err" | grep -c '10.78.*> 10.77.0.2.9: UDP, length 958')" 50 &&
 		has 'snapshot length 256' cat "$TMP/err" || return
 	policy >"$TMP/policy"
@@ -143,7 +133,7 @@ only() {
 	unset COUNT
 	eventually 5 json -s "length >= 5 and all(.[]; $filter)" <"$TMP/only"
 	local status=$?
-	kill -INT "$MONITOR" && eventually 5 gone "$MONITOR" && return "$status"
+	kill -INT "$MONITOR" && eventually 5 ended "$MONITOR" && return "$status"
 }
 
 test_filters() {
@@ -183,7 +173,7 @@ end_all() {
 		kill -INT "$pid" 2>/dev/null
 	done
 	for pid in "${_jobs[@]}"; do
-		eventually 5 gone "$pid" || return
+		eventually 5 ended "$pid" || return
 	done
 }
 
@@ -193,7 +183,7 @@ test_interrupt_of_script() {
 	local script='"$@" & echo $! >"$0"; wait $!'
 	bg bash -c "$script" "$TMP/script-pid" "$RLCTL" -n "$(ns B)" monitor
 	eventually 5 test -s "$TMP/script-pid" && sleep 0.5 && kill -INT "$(<"$TMP/script-pid")" &&
-		eventually 5 gone "$(<"$TMP/script-pid")"
+		eventually 5 ended "$(<"$TMP/script-pid")"
 }
 
 test_interrupt() {

@@ -16,14 +16,7 @@ link_xdp() { in_ns B ip link set dev veth-B "$@"; }
 # instance_new: attached, with a rule; OURS are its maps.
 instance_new() {
 	rl B attach veth-B && rl B rule add any deny || return
-	read -ra OURS <<<"$(bpftool -j prog show id "$(xdp_program B veth-B)" | json '.map_ids | join(" ")')"
-}
-
-maps_gone() { # ID…
-	local id
-	for id in "$@"; do
-		! bpftool map show id "$id" 2>/dev/null || return
-	done
+	read -ra OURS <<<"$(maps_of "$(xdp_program B veth-B)")"
 }
 
 program_gone() { ! bpftool prog show id "$1" 2>/dev/null; }

@@ -14,10 +14,7 @@ empty() { rl B set flush bad -q && rl B set flush small -q && rl B set flush bri
 members() { rl B set list "$1" | paste -sd,; }
 
 # dropped CMD…: how many packets B dropped meanwhile.
-dropped() {
-	local before
-	before=$(stat_of B .dropped.packets) && "$@" >/dev/null && echo $(($(stat_of B .dropped.packets) - before))
-}
+dropped() { growth 'stat_of B .dropped.packets' "$@"; }
 sends() { flood A --count 4 --src "$1"; }
 drops() { is "$(dropped sends "$1")" 4; }
 passes() { is "$(dropped sends "$1")" 0; }

@@ -10,10 +10,7 @@ apply() { rl B -q apply -i veth-B "${@:2}" - <<<"$1"; }
 members() { rl B set list -i veth-B "$1" | sort | tr '\n' ' '; }
 denied() { stat_of B .reasons.denied.packets; }
 # is_denied N: of 3 packets from 10.9.1.1 so many are denied.
-is_denied() {
-	local before
-	before=$(denied) && flood A --count 3 --src 10.9.1.1 >/dev/null && is "$(($(denied) - before))" "$1"
-}
+is_denied() { is "$(growth denied flood A --count 3 --src 10.9.1.1)" "$1"; }
 
 WITH=$'set bad max 10\nrule @bad deny\nrule any allow'
 

@@ -66,7 +66,6 @@ while True:
     while c.recv(100): pass"
 	eventually 5 listens B 8001
 }
-listens() { in_ns "$1" ss -Hlnut "sport = :$2" | grep -q ":$2"; }
 
 # live POLICY: all that happens to B under it, as B counted it and as A captured it.
 live() {

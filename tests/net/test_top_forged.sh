@@ -8,11 +8,6 @@ FORGED=60000
 HEAVY=(14000 6000 2500) # packets of 10.78.0.1, .2, .3
 SECONDS_WATCHED=6
 
-watchers() {
-	bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" | json ".[0].formatted.value[\".data.watch\"][0].watch_board |
-		.on == 1 and ([.watcher[] | select(.reasons > 0)] | length) == $1"
-}
-
 # send: all packets in about a second and a half.
 send() {
 	local pids=() i
@@ -27,7 +22,6 @@ send() {
 
 # watch NAME CMD…: watches in the background, into $TMP/NAME.
 watch() { bg into "$TMP/$1" "$RLCTL" -n "$(ns B)" "${@:2}"; }
-into() { exec "${@:2}" >"$1" 2>"$1.err"; }
 
 # Three watch the same packets.
 watch_all() {
@@ -36,10 +30,10 @@ watch_all() {
 	pids+=("$BG_PID")
 	watch text top --once --seconds "$SECONDS_WATCHED"
 	pids+=("$BG_PID")
-	eventually 10 watchers 2 || return
+	eventually 10 watchers veth-B-xdp 2 || return
 	watch monitor monitor -j --rate 10 --count 10 --seconds 5
 	pids+=("$BG_PID")
-	eventually 10 watchers 3 && send || return
+	eventually 10 watchers veth-B-xdp 3 && send || return
 	for pid in "${pids[@]}"; do
 		wait "$pid" || return
 	done

@@ -49,7 +49,6 @@ test_trial() {
 	apply "$A" && echo "$B" >"$TMP/tried" && bg in_ns B "$RLCTL" apply --try 1m "$TMP/tried" && eventually 10 rl B confirm && eventually 10 ended "$BG_PID" &&
 		rules "$B" && expect_fail rl B undo --try 1s && rules "$B" && rl B undo && rules "$A"
 }
-ended() { ! kill -0 "$1" 2>/dev/null; }
 
 test_check() {
 	local before
