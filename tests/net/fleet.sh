@@ -76,6 +76,9 @@ fleet_is() { rl "$1" fleet status -j | json ".[0] | $2" >/dev/null; }
 together() { each _together "$1"; }
 _together() { fleet_is "$2" ".mode == \"shared\" and .member_count == $1"; }
 
+_leave() { rl "$1" fleet leave; }
+agent_gone() { ended "${AGENT[$1]}"; }
+
 # load MEMBER PPS SECONDS [FLOOD-ARG…]: in the background, until `unload`; of one source unless told.
 load() {
 	local source=(--src 10.9.0.1)
@@ -99,7 +102,6 @@ passed() {
 	done
 	echo "$sum"
 }
-
 
 # meter SECONDS: samples of what all members let through; see fleet_meter.py.
 meter() {

@@ -65,12 +65,13 @@ test_redis_dies() {
 		eventually 5 each shared_mode && wait "$meter" && unload && judge 800 1200
 }
 
-# third MEMBER: of one address it admits a third of the limit, and of its burst.
-third() {
+# part RATE BURST PART MEMBER: of one address it admits that much, to a PARTth.
+part() {
 	local result before
-	before=$(stat_of "$1" .passed.packets) && result=$(flooded "$1" "10.9.1.$((++address))") &&
-		admitted $(($(stat_of "$1" .passed.packets) - before)) 333 33 "$(json .seconds <<<"$result")" 10
+	before=$(stat_of "$4" .passed.packets) && result=$(flooded "$4" "10.9.1.$((++address))") &&
+		admitted $(($(stat_of "$4" .passed.packets) - before)) "$1" "$2" "$(json .seconds <<<"$result")" "$3"
 }
+third() { part 333 33 10 "$1"; } # of the limit, and of its burst
 address=0
 flooded() { # MEMBER SOURCE: for a second
 	in_ns S "${FIRST[@]}" "$TOP/build/flood" -i "s-$1" -j --rate 20000 --seconds 1 --src "$2"
@@ -169,17 +170,9 @@ test_lies_large() { # HOW
 		between "$(awk '/VmHWM/ { print $2 }' "/proc/${AGENT[m1]}/status")" 1 40000
 }
 
-_leave() { rl "$1" fleet leave; }
-
 test_leave() {
-	rl m1 fleet leave && eventually 5 agent_gone m1 && patiently whole m1
+	rl m1 fleet leave && eventually 5 agent_gone m1 && patiently part 1000 100 4 m1
 }
-whole() {
-	local result before
-	before=$(stat_of "$1" .passed.packets) && result=$(flooded "$1" "10.9.1.$((++address))") &&
-		admitted $(($(stat_of "$1" .passed.packets) - before)) 1000 100 "$(json .seconds <<<"$result")" 4
-}
-agent_gone() { ! kill -0 "${AGENT[$1]}" 2>/dev/null; }
 
 redis_start && for ((i = 1; i <= N; i++)); do
 	member "m$i" || exit 1

@@ -35,7 +35,6 @@ exabgp_run() {
 	bg in_ns "$1" env exabgp_daemon_user=root exabgp_daemon_daemonize=false exabgp_api_ack=false exabgp_api_cli=false "${@:3}" exabgp "$2"
 }
 stop() { kill "-${2:-KILL}" -- "-$1" && eventually 10 ended "$1"; }
-ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # ---- exabgp and rlctl-flowspec in B
 

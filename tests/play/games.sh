@@ -37,7 +37,7 @@ asks_status() {
 
 source_packages() { echo qstat python3; }
 source_missing() { lacks python3; }
-source_serves() { bg in_ns B python3 "$TOP/tests/play/source.py" serve 27015 && eventually 5 listens_on B 27015; }
+source_serves() { bg in_ns B python3 "$TOP/tests/play/source.py" serve 27015 && eventually 5 listens B 27015; }
 source_joins() {
 	local n
 	for n in {101..112}; do ip -n "$(ns A)" addr add "10.77.0.$n/24" dev veth-A || return; done
@@ -50,10 +50,7 @@ source_joins() {
 }
 source_plays() { alive "$CLIENT" && went_on; }
 source_newcomers() { asked_udp 27015 ffffffff54536f7572636520456e67696e6520517565727900 "$@"; }
-source_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27015"
-	echo "few any udp dport 27015-27030|16 --src $FEW --dport 27015"
-}
+source_floods() { floods_of 27015 'any udp dport 27015-27030'; }
 
 # ---- quake: OpenArena
 
@@ -63,7 +60,7 @@ quake_serves() {
 	mkdir -p "$TMP/quake" &&
 		bg in_ns B env HOME="$TMP/quake" /usr/games/openarena-server +set dedicated 1 +set net_ip 10.77.0.2 +set net_enabled 1 \
 			+set sv_pure 0 +set sv_lanForceRate 0 +set bot_enable 1 +map oa_dm1 +addbot sarge 3 +addbot grism 3 &&
-		eventually 30 listens_on B 27960
+		eventually 30 listens B 27960
 }
 quake_joins() {
 	screen && bg on_screen /usr/games/openarena +set r_mode -1 +set r_customwidth 160 +set r_customheight 120 +set r_fullscreen 0 +set com_maxfps 125 \
@@ -75,10 +72,7 @@ quake_in_game() { in_ns A quakestat -P -q3s 10.77.0.2:27960 | tee "$TMP/players"
 quake_plays() { alive "$CLIENT" && eventually 10 quake_in_game && went_on; }
 # As the client begins to join.
 quake_newcomers() { asked_udp 27960 ffffffff6765746368616c6c656e6765202d373234333235363539205175616b65334172656e61 "$@"; }
-quake_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 27960"
-	echo "few any udp dport 27960-27970|16 --src $FEW --dport 27960"
-}
+quake_floods() { floods_of 27960 'any udp dport 27960-27970'; }
 
 # ---- minecraft: Luanti, which Debian calls Minetest; a player that presses keys at random
 
@@ -87,7 +81,7 @@ minecraft_missing() { lacks /usr/games/minetestserver /usr/games/minetest Xvfb; 
 minecraft_serves() {
 	printf '%s\n' 'creative_mode = true' 'enable_damage = false' 'server_announce = false' 'mg_name = flat' >"$TMP/luanti" &&
 		bg in_ns B env HOME="$TMP" /usr/games/minetestserver --config "$TMP/luanti" --world "$TMP/world" --gameid minetest_game --port 30000 \
-			--logfile "$TMP/luanti.log" && eventually 30 listens_on B 30000
+			--logfile "$TMP/luanti.log" && eventually 30 listens B 30000
 }
 minecraft_joins() {
 	printf '%s\n' 'random_input = true' 'screen_w = 160' 'screen_h = 120' 'viewing_range = 40' 'fps_max = 30' 'enable_sound = false' 'enable_shaders = false' \
@@ -96,27 +90,21 @@ minecraft_joins() {
 		CLIENT=$BG_PID && eventually 60 grep -q 'joins game' "$TMP/luanti.log"
 }
 minecraft_plays() { alive "$CLIENT" && ! grep -qE 'player (leaves|times out)|timed out' "$TMP/luanti.log"; }
-minecraft_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 30000"
-	echo "few any udp dport 30000-30010 not payload 0 4f457403|16 --src $FEW --dport 30000"
-}
+minecraft_floods() { floods_of 30000 'any udp dport 30000-30010 not payload 0 4f457403'; }
 
 # ---- teeworlds
 
 teeworlds_packages() { echo teeworlds-server teeworlds qstat; }
 teeworlds_missing() { lacks /usr/games/teeworlds-server /usr/games/teeworlds Xvfb; }
 teeworlds_serves() {
-	bg in_ns B env HOME="$TMP" /usr/games/teeworlds-server 'sv_register 0' 'sv_map dm1' 'sv_port 8303' 'bindaddr 10.77.0.2' 'console_output_level 1' && eventually 20 listens_on B 8303
+	bg in_ns B env HOME="$TMP" /usr/games/teeworlds-server 'sv_register 0' 'sv_map dm1' 'sv_port 8303' 'bindaddr 10.77.0.2' 'console_output_level 1' && eventually 20 listens B 8303
 }
 teeworlds_joins() {
 	screen && bg on_screen /usr/games/teeworlds 'gfx_fullscreen 0' 'gfx_screen_width 320' 'gfx_screen_height 240' 'gfx_vsync 0' 'gfx_limitfps 1' 'gfx_maxfps 30' \
 		'cl_cpu_throttle 15' 'snd_enable 0' 'connect 10.77.0.2:8303' && CLIENT=$BG_PID && eventually 60 grep -q 'player has entered the game\|has joined\|team_join' "$TMP/bg"
 }
 teeworlds_plays() { alive "$CLIENT" && ! grep -qiE 'client dropped|Timeout' "$TMP/bg"; }
-teeworlds_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 8303"
-	echo "few any udp dport 8303-8310|16 --src $FEW --dport 8303"
-}
+teeworlds_floods() { floods_of 8303 'any udp dport 8303-8310'; }
 
 # ---- mumble
 
@@ -127,7 +115,7 @@ mumble_missing() {
 }
 mumble_serves() {
 	printf '%s\n' "database=$TMP/mumble.sqlite" "logfile=$TMP/mumble.log" host=10.77.0.2 port=64738 bandwidth=140000 users=50 uname=root "pidfile=$TMP/mumble.pid" >"$TMP/mumble.ini" &&
-		bg in_ns B murmurd -fg -ini "$TMP/mumble.ini" && eventually 20 listens_on B 64738
+		bg in_ns B murmurd -fg -ini "$TMP/mumble.ini" && eventually 20 listens B 64738
 }
 mumble_joins() {
 	bg in_ns A python3 "$TOP/tests/play/mumble.py" 10.77.0.2 64738 one 50 && CLIENT=$BG_PID && bg in_ns A python3 "$TOP/tests/play/mumble.py" 10.77.0.2 64738 two 100
@@ -135,7 +123,4 @@ mumble_joins() {
 }
 mumble_plays() { alive "$CLIENT" && ! grep -qE 'Traceback|Error' "$TMP/bg" && grep hears "$TMP/bg" | tail -n 2; }
 mumble_newcomers() { greeted 64738 "$@"; }
-mumble_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 64738"
-	echo "few any udp dport 64738|16 --src $FEW --dport 64738"
-}
+mumble_floods() { floods_of 64738 'any udp dport 64738'; }

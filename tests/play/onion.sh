@@ -63,7 +63,7 @@ tor_serves() {
 		END
 		bg in_ns A tor -f "$TMP/tor$n/torrc"
 	done
-	tor_conf B 10.77.0.2 9001 && cat "$TMP/authorities" >>"$TMP/torB/torrc" && bg in_ns B tor -f "$TMP/torB/torrc" && eventually 20 listens_on B 9001
+	tor_conf B 10.77.0.2 9001 && cat "$TMP/authorities" >>"$TMP/torB/torrc" && bg in_ns B tor -f "$TMP/torB/torrc" && eventually 20 listens B 9001
 }
 
 tor_visit() { in_ns A curl -sS --fail --fail-early --max-time 30 -x socks5h://127.0.0.1:9050 -o /dev/null 'http://10.77.0.1/[1-10]' http://10.77.0.1/film; }

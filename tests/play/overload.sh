@@ -30,12 +30,11 @@ nginx_start() { # PORT
 		server { listen 10.77.0.2:$1; root $TMP/www; }
 	}
 	END
-		bg in_ns B nginx -c "$TMP/nginx.conf" -e "$TMP/nginx.err" && eventually 5 listens "$1" && return
+		bg in_ns B nginx -c "$TMP/nginx.conf" -e "$TMP/nginx.err" && eventually 5 listens B "$1" && return
 	cat "$TMP/nginx.err"
 	return 1
 }
-processes_start() { bg in_ns B python3 "$TOP/tests/play/connections.py" serve 300 10.77.0.2 "$1" && eventually 5 listens "$1"; }
-listens() { in_ns B ss -Hltn "sport = :$1" | grep -q ":$1"; }
+processes_start() { bg in_ns B python3 "$TOP/tests/play/connections.py" serve 300 10.77.0.2 "$1" && eventually 5 listens B "$1"; }
 
 # Half a second without an answer is a sign.
 nginx_watch() { # PORT

@@ -14,10 +14,6 @@ lacks() { # COMMAND…
 
 alive() { kill -0 -- "-$1" 2>/dev/null || kill -0 "$1"; }
 
-listens_on() { # NAMESPACE PORT
-	in_ns "$1" ss -Hlnut "sport = :$2" | grep -q ":$2"
-}
-
 # forever CMD…: again and again; counts what succeeds and what fails.
 forever() {
 	while sleep "${PAUSE:-1}"; do
@@ -38,6 +34,12 @@ went_on() {
 	else
 		! grep -vx ok "$TMP/forever" && [[ $(wc -l <"$TMP/forever") -ge 2 ]]
 	fi
+}
+
+# floods_of PORT RULE [ARG…]: of strangers, and of sixteen sources, which RULE holds.
+floods_of() {
+	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport $1${3:+ ${*:3}}"
+	echo "few $2|16 --src $FEW --dport $1${3:+ ${*:3}}"
 }
 
 certificate() {
@@ -64,7 +66,7 @@ names_serve() { # NAMESPACE ADDRESS
 	    file: zone
 	    zonefile-load: whole
 	END
-	eventually 10 listens_on "$1" 53
+	eventually 10 listens "$1" 53
 }
 
 questions() { awk 'BEGIN { for (n = 0; n < 20000; n++) print "n" n ".example " (n % 4 ? "A" : "TXT") }' >"$TMP/questions"; }
@@ -128,7 +130,7 @@ web_pages() {
 pages_serve() { # NAMESPACE
 	printf '%s\n' "pid $TMP/nginx-$1.pid; error_log $TMP/nginx.log; daemon off; user root; worker_processes 1; events { }" \
 		"http { access_log off; server { listen 80; root $TMP/www; } }" >"$TMP/nginx-$1"
-	bg in_ns "$1" nginx -c "$TMP/nginx-$1" && eventually 10 listens_on "$1" 80
+	bg in_ns "$1" nginx -c "$TMP/nginx-$1" && eventually 10 listens "$1" 80
 }
 
 web_serves() {
@@ -138,7 +140,7 @@ web_serves() {
 	http { access_log off;
 	 server { listen 80; listen 443 ssl; root $TMP/www; ssl_certificate $TMP/cert.pem; ssl_certificate_key $TMP/key.pem; } }
 	END
-	bg in_ns B nginx -c "$TMP/nginx" && eventually 10 listens_on B 443 &&
+	bg in_ns B nginx -c "$TMP/nginx" && eventually 10 listens B 443 &&
 		bg in_ns B gtlsserver -q -d "$TMP/www" '*' 443 "$TMP/key.pem" "$TMP/cert.pem" && eventually 10 in_ns B sh -c 'ss -Hlnu sport = :443 | grep -q 443'
 }
 
@@ -184,7 +186,7 @@ sip_serves() {
 	}
 	END
 	bg in_ns B sipp -sn uas -i 10.77.0.2 -p 5070 -mi 10.77.0.2 -mp 10000 -rtp_echo -nostdin -skip_rlimit &&
-		bg in_ns B kamailio -DD -E -f "$TMP/kamailio" -Y "$TMP" -P "$TMP/kamailio.pid" && eventually 10 listens_on B 5060
+		bg in_ns B kamailio -DD -E -f "$TMP/kamailio" -Y "$TMP" -P "$TMP/kamailio.pid" && eventually 10 listens B 5060
 }
 
 # Calls of nine seconds with speech, one a second: a trunk; then it says how many failed.
@@ -208,10 +210,7 @@ sip_plays() {
 }
 sip_more() { [[ $(sip_calls | cut -d ' ' -f 1) -gt $1 ]]; }
 sip_newcomers() { called "$@"; }
-sip_floods() {
-	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 5060 --size 400"
-	echo "few any udp dport 5060|16 --src $FEW --dport 5060 --size 400"
-}
+sip_floods() { floods_of 5060 'any udp dport 5060' --size 400; }
 
 # ---- wireguard
 
@@ -228,7 +227,7 @@ tunnel() { # NAMESPACE ADDRESS PORT PEER ARG…
 
 wireguard_serves() {
 	(umask 077 && wg genkey >"$TMP/A.wg" && wg genkey >"$TMP/B.wg") && tunnel B 10.78.0.1 51820 A &&
-		bg in_ns B iperf3 --server && eventually 10 listens_on B 5201
+		bg in_ns B iperf3 --server && eventually 10 listens B 5201
 }
 wireguard_joins() {
 	tunnel A 10.78.0.2 0 B endpoint 10.77.0.2:51820 persistent-keepalive 25 && eventually 10 in_ns A ping -c 1 -W 1 10.78.0.1 &&
@@ -251,7 +250,7 @@ router_serves() {
 		ip -n "$(ns C)" link set outer up && ip -n "$(ns C)" route add default via 10.79.0.1 && in_ns B sysctl -qw net.ipv4.ip_forward=1 &&
 		ip -n "$(ns A)" route add 10.79.0.0/24 via 10.77.0.2 && ip -n "$(ns A)" addr add 10.77.0.9/24 dev veth-A &&
 		names_serve A 10.77.0.9 && web_pages || return
-	pages_serve A && pages_serve C && bg in_ns C iperf3 --server && eventually 10 listens_on C 5201
+	pages_serve A && pages_serve C && bg in_ns C iperf3 --server && eventually 10 listens C 5201
 }
 router_joins() {
 	questions && bg in_ns C dnsperf -s 10.77.0.9 -d "$TMP/questions" -l 86400 -c 4 -q 50 -T 1 -Q 200 -S 1 &&
