@@ -169,9 +169,6 @@ follows() { redirected "$1" redis+cluster://127.0.0.1:7001/2 && eventually 5 sha
 refuses() { redirected "$1" redis+cluster://127.0.0.1:7001/2 && eventually 3 has "$2" cat "$TMP/bg" && local_mode m1; }
 plain() { redirected moved redis://127.0.0.1:7001 && eventually 10 has 'use redis+cluster://' cat "$TMP/bg" && local_mode m1; }
 
-_leave() { rl "$1" fleet leave; }
-agent_gone() { ! kill -0 "${AGENT[$1]}" 2>/dev/null; }
-
 servers_begin || exit 1
 for ((i = 1; i <= N; i++)); do
 	member "m$i" && agent_cable "m$i" "$i" || exit 1

@@ -107,7 +107,7 @@ not_held_up_in_trial() {
 	bg into_trial "$TMP/other" && trial=$BG_PID && eventually 10 same_as 'rule any deny' || return
 	bg as $GROUP flock "$(pins)/trial" sleep 60
 	holder=$BG_PID
-	watcher=$(pgrep -P "$trial") && sleep 0.3 && kill -KILL "$watcher" "$trial" && eventually 10 gone "$watcher" &&
+	watcher=$(pgrep -P "$trial") && sleep 0.3 && kill -KILL "$watcher" "$trial" && eventually 10 ended "$watcher" &&
 		rl B apply "$TMP/policy" || return
 	kill -KILL -- "-$holder" 2>/dev/null
 	is "$(rl B show)" "$(<"$TMP/shown")"
@@ -127,9 +127,8 @@ test_apply() { # each half, and the maps that a policy needs
 test_trial() {
 	echo 'rule any deny' >"$TMP/other" && bg into_trial "$TMP/other" || return
 	eventually 10 same_as 'rule any deny' && readable && has 'run as root' expect_status 1 member confirm -i veth-B &&
-		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && eventually 10 gone "$BG_PID" && readable
+		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && eventually 10 ended "$BG_PID" && readable
 }
-gone() { ! kill -0 "$1" 2>/dev/null; }
 into_trial() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$1"; }
 same_as() { is "$(member show)" "$1"; }
 

@@ -14,13 +14,12 @@ s = socket.create_server(("10.77.0.2", 7000))
 c = s.accept()[0]
 while c.recv(99):
     pass'
-	eventually 5 listens || return
+	eventually 5 listens B 7000 || return
 	mkfifo "$TMP/lines"
 	bg in_ns A bash -c "exec 3<>/dev/tcp/10.77.0.2/7000; cat <>'$TMP/lines' >&3"
 	eventually 5 connected
 }
 
-listens() { in_ns B ss -Hltn 'sport = :7000' | grep -q 7000; }
 connected() { in_ns B ss -Htn 'sport = :7000' | grep -q ESTAB; }
 
 # Packets of the connection, more than the limit lets through.
