@@ -25,6 +25,10 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Of a variable, which is cleared where its scope ends. */
+#define CLEARED_POLICY   __attribute__((cleanup(policy_clear)))
+#define CLEARED_COMPILED __attribute__((cleanup(compiled_clear)))
+
 /* Before main(), in the order of the file. */
 #define AT_START(function) __attribute__((constructor)) static void function(void)
 

@@ -8,7 +8,6 @@
  */
 #include "fuzz.h"
 
-#include <arpa/inet.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>

@@ -4,8 +4,6 @@
  */
 #include "fuzz.h"
 
-#include <errno.h>
-
 #include "base/units.h"
 
 #define TEXT_MAX  160

@@ -61,7 +61,7 @@ static void comments_back(const struct policy *written, struct policy *back)
 void force_put(struct force *force, const char *text, bool keep)
 {
 	struct policy next = must_parse_policy(text), back = {0};
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 
 	must_compile(&next, force, keep, &compiled);
 	assert_int_equal(policy_decompile(&compiled, &force->ctx, &back), 0);
@@ -70,7 +70,6 @@ void force_put(struct force *force, const char *text, bool keep)
 	policy_clear(&force->policy);
 	force->policy = back;
 	force->header = compiled.header;
-	compiled_clear(&compiled);
 }
 
 void force_clear(struct force *force)

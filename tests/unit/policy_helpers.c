@@ -6,6 +6,8 @@
 
 #include "base/services.h"
 #include "base/units.h"
+#include "policy/alarm.h"
+#include "policy/sets/set.h"
 #include "policy_helpers.h"
 
 const struct policy_context on_xdp = {.mtu = 1500};
@@ -118,6 +120,25 @@ char *must_print(const struct policy *policy, const struct policy_context *ctx)
 	assert_non_null(text);
 	policy_lines(policy, ctx, line_append, text);
 	return text;
+}
+
+size_t must_round_trip(const char *text, const char *canonical, const struct policy_context *ctx)
+{
+	CLEARED_POLICY struct policy policy = must_parse_lines(text, ctx), again;
+	char *first = must_print(&policy, ctx), *second;
+
+	if (canonical && strcmp(first, canonical) != 0)
+		fail_msg("is\n%swanted\n%s", first, canonical);
+	again = must_parse_lines(first, ctx);
+	second = must_print(&again, ctx);
+	assert_string_equal(first, second);
+	if (canonical)
+		assert_int_equal(policy_diff(&policy, &again, NULL, NULL), 0);
+	assert_int_equal(policy_sets_diff(&policy, &again, NULL, NULL), 0);
+	assert_int_equal(policy_alarms_diff(&policy, &again, NULL, NULL), 0);
+	free(second);
+	free(first);
+	return again.alarm_count;
 }
 
 /* The comment is UTF-8 without control characters, and stays what it is. */

@@ -18,6 +18,10 @@ void round_trip(const char *line, const struct policy_context *ctx, char printed
 /* A whole policy; the test fails where it has an error. */
 struct policy must_parse_lines(const char *text, const struct policy_context *ctx);
 
+/* Parses, prints, parses again and prints again: the texts are the same, and that text where there
+ * is one. Returns how many alarms the policy has. */
+size_t must_round_trip(const char *text, const char *canonical, const struct policy_context *ctx);
+
 /* A policy that has an error: where it is, what it says at least, and the line that it names, or 0.
  */
 struct refusal {

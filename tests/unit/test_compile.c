@@ -3,7 +3,6 @@
  * test_compile_swap.c tests the state that a rule keeps across swaps, test_numbers.c its numbers.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,7 @@ static const struct layout_row {
 ROWS(layout_test, layouts, row)
 {
 	struct force force = {.ctx = roomy};
-	struct policy policy = must_parse_policy(row->policy);
+	CLEARED_POLICY struct policy policy = must_parse_policy(row->policy);
 	struct compiled compiled;
 	char dump[DUMP_MAX];
 
@@ -86,7 +85,6 @@ ROWS(layout_test, layouts, row)
 		force.header = compiled.header;
 		compiled_clear(&compiled);
 	}
-	policy_clear(&policy);
 }
 
 /* ---- there and back */
@@ -161,7 +159,7 @@ TEST(identity_test)
 		struct rl_policy_header header = {.half = random_below(2),
 						  .rules_begin = random_below(2) * roomy.rules_max,
 						  .generation = i};
-		struct compiled compiled = {0};
+		CLEARED_COMPILED struct compiled compiled = {0};
 		struct policy_errors errors;
 		int ret =
 			policy_compile(&policy, &none, &header, false, &roomy, &compiled, &errors);
@@ -174,7 +172,6 @@ TEST(identity_test)
 			assert_same_policy(&policy, &back);
 			compiled_count++;
 		}
-		compiled_clear(&compiled);
 		policy_clear(&policy);
 		policy_clear(&back);
 	}
@@ -187,7 +184,7 @@ TEST(bad_maps_test)
 	struct policy policy = must_parse_policy("rule 10.0.0.0/8 limit 9/s; rule any udp deny");
 	struct force force = {.ctx = roomy};
 	struct policy out = {0};
-	struct compiled good;
+	CLEARED_COMPILED struct compiled good;
 
 	must_compile(&policy, &force, false, &good);
 	struct rl_range *const ranges[] = {&good.header.any, &good.prefixes[0].value.range};
@@ -211,7 +208,6 @@ TEST(bad_maps_test)
 	assert_int_equal(policy_decompile(&good, &roomy, &out), -EBADMSG);
 	good.prefixes[0].key.len = RL_FAMILY_BITS + 129;
 	assert_int_equal(policy_decompile(&good, &roomy, &out), -EBADMSG);
-	compiled_clear(&good);
 	policy_clear(&policy);
 }
 
@@ -252,14 +248,13 @@ static int compile_text(const char *text, const struct compile_context *ctx,
 {
 	const struct rl_policy_header header = {0};
 	struct policy policy = must_parse_policy(text), none = {0};
-	struct compiled compiled = {0};
+	CLEARED_COMPILED struct compiled compiled = {0};
 	int ret = policy_compile(&policy, &none, &header, false, ctx, &compiled, errors);
 
 	if (ret)
 		assert_null(compiled.rules);
 	else
 		assert_layout(&compiled, ctx);
-	compiled_clear(&compiled);
 	policy_clear(&policy);
 	return ret;
 }
@@ -465,10 +460,10 @@ TEST(old_bans_test)
 		"rule any udp limit 10/second burst 5 per rule over ban 1h",
 		"rule any limit 10/second burst 5 over ban 1h source",
 	};
-	struct policy policy = {0}, back = {0};
+	CLEARED_POLICY struct policy policy = {0}, back = {0};
 	struct force force = {.ctx = roomy};
 	struct policy_error err;
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 	char text[RULE_TEXT_MAX];
 
 	force.ctx.text = &on_egress;
@@ -489,9 +484,6 @@ TEST(old_bans_test)
 		rule_print(text, sizeof(text), &back.rules[i], &on_egress);
 		assert_string_equal(text, lines[i == 0 ? 0 : 3 - i]);
 	}
-	compiled_clear(&compiled);
-	policy_clear(&policy);
-	policy_clear(&back);
 }
 
 /* ---- the maps for states that a policy needs */
@@ -531,12 +523,10 @@ ROWS(uses_test, uses_rows, row)
 	const uint64_t asked =
 		RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_SHARED | RL_USE_TABLES;
 	struct force force = {.ctx = roomy};
-	struct policy policy = must_parse_policy(row->policy);
-	struct compiled compiled;
+	CLEARED_POLICY struct policy policy = must_parse_policy(row->policy);
+	CLEARED_COMPILED struct compiled compiled;
 
 	force.ctx.hot = row->hot;
 	must_compile(&policy, &force, false, &compiled);
 	assert_int_equal(compiled.header.uses & asked, row->uses);
-	policy_clear(&policy);
-	compiled_clear(&compiled);
 }

@@ -66,8 +66,8 @@ static const struct phase_row {
 
 ROWS(phase_test, phases, row)
 {
-	struct compiled compiled;
-	struct policy policy;
+	CLEARED_COMPILED struct compiled compiled;
+	CLEARED_POLICY struct policy policy;
 	char text[256];
 
 	snprintf(text, sizeof(text), "alarm a when udp over %s until under %s", row->on, row->off);
@@ -80,17 +80,15 @@ ROWS(phase_test, phases, row)
 		assert_int_equal(phase->tenth_ns, row->phase[i].tenth_ns);
 		assert_int_equal(phase->limit, row->phase[i].limit);
 	}
-	policy_clear(&policy);
-	compiled_clear(&compiled);
 }
 
 /* ---- what stands where */
 
 TEST(entries_test)
 {
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 	const struct rl_rule *rules;
-	struct policy policy;
+	CLEARED_POLICY struct policy policy;
 
 	must_compile_text("alarm b when icmp over 1mbit for 1s until under 1mbit for 1s # why;"
 			  "alarm a when udp dport 1,9" RATES
@@ -120,16 +118,14 @@ TEST(entries_test)
 	/* No plain verdict, but the one without the word. */
 	assert_int_equal(compiled.prefixes[0].value.range.count, 1);
 	assert_int_equal(compiled.prefixes[1].value.range.count, 0);
-	policy_clear(&policy);
-	compiled_clear(&compiled);
 }
 
 /* Those that count come first, and those alone have a rule. */
 TEST(manual_test)
 {
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 	const struct rl_rule *rules;
-	struct policy policy;
+	CLEARED_POLICY struct policy policy;
 
 	must_compile_text("alarm a manual # why;alarm b when udp" RATES "alarm c manual;"
 			  "alarm d when tcp" RATES "rule any tcp deny while a;"
@@ -151,8 +147,6 @@ TEST(manual_test)
 		assert_int_equal(rules[i].alarm, rules[i].match.proto == 6    ? 2
 						 : rules[i].match.proto == 17 ? 0
 									      : 1);
-	policy_clear(&policy);
-	compiled_clear(&compiled);
 }
 
 /* Parts that a policy with alarms does not need: rl_extra is not read for the sake of `while`, an
@@ -190,16 +184,14 @@ TEST(uses_test)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct compile_context ctx = roomy;
 		struct policy_errors errors;
-		struct compiled compiled;
-		struct policy policy;
+		CLEARED_COMPILED struct compiled compiled;
+		CLEARED_POLICY struct policy policy;
 
 		ctx.hot = true;
 		assert_int_equal(compile_first(rows[i].text, &ctx, &policy, &compiled, &errors), 0);
 		if ((compiled.header.uses & asked) != rows[i].uses)
 			fail_msg("%s: %#jx, wanted %#jx", rows[i].text,
 				 (uintmax_t)compiled.header.uses & asked, (uintmax_t)rows[i].uses);
-		policy_clear(&policy);
-		compiled_clear(&compiled);
 	}
 }
 
@@ -278,7 +270,7 @@ TEST(meet_test)
 		char text[4096] = "alarm a when" RATES "alarm b when" RATES;
 		struct policy_errors errors;
 		struct compiled compiled;
-		struct policy policy;
+		CLEARED_POLICY struct policy policy;
 		int ret;
 
 		limits_say(text, " while a", 1, rows[i].on);
@@ -290,7 +282,6 @@ TEST(meet_test)
 			fail_msg("row %zu: %d", i, ret);
 		if (!ret)
 			compiled_clear(&compiled);
-		policy_clear(&policy);
 	}
 }
 
@@ -299,7 +290,7 @@ TEST(meet_test)
 TEST(back_test)
 {
 	struct force force = {.ctx = roomy};
-	struct policy written;
+	CLEARED_POLICY struct policy written;
 	const char *text =
 		"set bad;alarm b when icmp over 1mbit for 1s until under 1mbit for 2s # why;"
 		"alarm aa manual # who;alarm z manual;"
@@ -318,7 +309,6 @@ TEST(back_test)
 		free(wanted);
 		free(got);
 	}
-	policy_clear(&written);
 	force_clear(&force);
 }
 

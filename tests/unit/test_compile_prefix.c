@@ -4,7 +4,6 @@
  * nothing that is in force is overwritten on the way.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -74,9 +73,9 @@ static void rules_write(struct maps *maps, const struct compiled *compiled)
 
 static void whole_put(struct maps *maps, struct policy *next)
 {
-	struct policy current = maps_policy(maps);
+	CLEARED_POLICY struct policy current = maps_policy(maps);
 	struct policy_errors errors;
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 
 	if (policy_compile(next, &current, &maps->header, false, &maps->ctx, &compiled, &errors))
 		fail_msg("%s", errors.first[0].text);
@@ -86,8 +85,6 @@ static void whole_put(struct maps *maps, struct policy *next)
 		memcpy(maps->trie, compiled.prefixes,
 		       compiled.prefix_count * sizeof(*compiled.prefixes));
 	maps->header = compiled.header;
-	compiled_clear(&compiled);
-	policy_clear(&current);
 }
 
 static struct compiled_prefix *trie_find(struct maps *maps, const struct rl_prefix_key *key)
@@ -171,7 +168,7 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 {
 	struct policy copy = {0}, none = {0};
 	struct policy_errors errors;
-	struct compiled whole;
+	CLEARED_COMPILED struct compiled whole;
 
 	policy_for_each (policy, rule)
 		assert_int_equal(policy_append(&copy, rule), 0);
@@ -187,16 +184,16 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 						 RL_RULE_REFUSAL_CACHED,
 					 0);
 	check_class(maps);
-	compiled_clear(&whole);
 	policy_clear(&copy);
 }
 
 /* One change, in place where that can be. True if it was. */
 static bool change(struct maps *maps, const struct rule *prefix, struct policy *next)
 {
-	struct policy policy = maps_policy(maps), current = prefix_rules(&policy, prefix);
+	CLEARED_POLICY struct policy policy = maps_policy(maps),
+				     current = prefix_rules(&policy, prefix);
 	struct rl_rule before[4 * RULES_ROOM];
-	struct compiled compiled = {0};
+	CLEARED_COMPILED struct compiled compiled = {0};
 	struct rl_prefix_key key = {0};
 	bool in_trie = false;
 	int ret;
@@ -220,9 +217,6 @@ static bool change(struct maps *maps, const struct rule *prefix, struct policy *
 		assert_int_equal(policy_prefix_replace(&policy, prefix, next), 0);
 		whole_put(maps, &policy);
 	}
-	compiled_clear(&compiled);
-	policy_clear(&current);
-	policy_clear(&policy);
 	return !ret;
 }
 
@@ -290,7 +284,7 @@ static void check_kept(const struct policy *before, const struct policy *after)
 static void one_change(struct maps *maps, unsigned int *in_place)
 {
 	struct policy model = maps_policy(maps), after, next;
-	struct policy before = maps_policy(maps);
+	CLEARED_POLICY struct policy before = maps_policy(maps);
 	struct rule rule = random_pick();
 	uint64_t generation = maps->header.generation;
 
@@ -314,7 +308,6 @@ static void one_change(struct maps *maps, unsigned int *in_place)
 	check_uses(maps, &after);
 	policy_clear(&next);
 	policy_clear(&model);
-	policy_clear(&before);
 	policy_clear(&after);
 }
 
@@ -372,7 +365,7 @@ ROWS(place_test, places, row)
 {
 	struct maps maps = maps_make();
 	char text[RULE_TEXT_MAX];
-	struct policy policy, next = {0};
+	CLEARED_POLICY struct policy policy, next = {0};
 	struct rule rule;
 
 	snprintf(text, sizeof(text), "rule %s", row->policy);
@@ -382,8 +375,6 @@ ROWS(place_test, places, row)
 	rule = must_parse(text, &on_xdp);
 	assert_int_equal(policy_put(&next, &rule), 0);
 	assert_int_equal(change(&maps, &rule, &next), row->in_place);
-	policy_clear(&policy);
-	policy_clear(&next);
 }
 
 /* A full half, or slots that are all given, take the whole policy, which finds room. */
@@ -397,12 +388,11 @@ TEST(room_test)
 	maps.ctx.rules_room = RULES_ROOM;
 	whole_put(&maps, &policy);
 	for (unsigned int i = 0; i < 3 * RULES_ROOM; i++) {
-		struct policy next = {0};
+		CLEARED_POLICY struct policy next = {0};
 
 		assert_int_equal(policy_put(&next, &rule), 0);
 		in_place += change(&maps, &rule, &next);
 		assert_true(maps.header.rules <= RULES_ROOM);
-		policy_clear(&next);
 	}
 	assert_true(in_place >= 3 * RULES_ROOM - 3);
 	assert_true(in_place < 3 * RULES_ROOM);

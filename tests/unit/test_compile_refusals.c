@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "base/units.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
 
@@ -69,8 +68,8 @@ ROWS(row_test, rows, row)
 {
 	struct compile_context ctx = roomy;
 	struct policy_errors errors;
-	struct compiled compiled;
-	struct policy policy;
+	CLEARED_COMPILED struct compiled compiled;
+	CLEARED_POLICY struct policy policy;
 	char text[256];
 
 	ctx.hot = true;
@@ -82,6 +81,4 @@ ROWS(row_test, rows, row)
 	assert_int_equal(!!(compiled.header.uses & RL_USE_REFUSALS4),
 			 row->remembered && !row->class.match);
 	assert_memory_equal(&compiled.header.refusal_class, &row->class, sizeof(row->class));
-	policy_clear(&policy);
-	compiled_clear(&compiled);
 }

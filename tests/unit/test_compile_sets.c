@@ -55,8 +55,8 @@ TEST(test_numbers)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		char said[64] = "";
 		uint64_t defined = 0;
-		struct compiled out;
-		struct policy policy;
+		CLEARED_COMPILED struct compiled out;
+		CLEARED_POLICY struct policy policy;
 
 		must_compile_with(numbers[i].text, numbers[i].kernel, numbers[i].count, &policy,
 				  &out);
@@ -69,8 +69,6 @@ TEST(test_numbers)
 		}
 		assert_string_equal(said, numbers[i].numbers);
 		assert_true(out.groups->defined == defined);
-		compiled_clear(&out);
-		policy_clear(&policy);
 	}
 }
 
@@ -120,8 +118,8 @@ TEST(test_groups)
 {
 	static const char *const kernel[] = {"", "worse", "bad"};
 	const struct rl_set_groups *groups;
-	struct compiled out;
-	struct policy policy;
+	CLEARED_COMPILED struct compiled out;
+	CLEARED_POLICY struct policy policy;
 
 	must_compile_with("set bad;set worse;set by-src;set by-dst;set idle;"
 			  "rule @bad allow;rule @bad udp deny;rule @worse limit 9/s;"
@@ -149,8 +147,6 @@ TEST(test_groups)
 		assert_int_equal(match->count, condition - match->conditions);
 	}
 	assert_int_equal(out.prefix_count, 1);
-	compiled_clear(&out);
-	policy_clear(&policy);
 }
 
 /* The set for which a limit keeps a part: packets look for it, and the limit has its number. */
@@ -158,7 +154,7 @@ TEST(test_keep)
 {
 	static const char *const kernel[] = {"", "", "gold"};
 	struct policy policy, back = {0};
-	struct compiled out;
+	CLEARED_COMPILED struct compiled out;
 
 	must_compile_with("set gold;rule device limit 9/s keep 1 for @gold", kernel,
 			  ARRAY_SIZE(kernel), &policy, &out);
@@ -171,7 +167,6 @@ TEST(test_keep)
 	policy_clear(&back);
 	out.rules[0].limit.keep_for = RL_KEEP_SET + RL_SETS_MAX;
 	assert_int_equal(policy_decompile(&out, &roomy, &back), -EBADMSG);
-	compiled_clear(&out);
 	policy_clear(&policy);
 }
 
@@ -184,8 +179,8 @@ TEST(test_most)
 	static const char *const rules[] = {"not udp", "tcp flags ack/ack"};
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		char text[512];
-		struct compiled out;
-		struct policy policy;
+		CLEARED_COMPILED struct compiled out;
+		CLEARED_POLICY struct policy policy;
 
 		snprintf(text, sizeof(text),
 			 "set a;rule any %s not syn not sport " ODD " not dport " ODD
@@ -194,21 +189,17 @@ TEST(test_most)
 			 rules[i]);
 		must_compile_with(text, NULL, 0, &policy, &out);
 		assert_int_equal(out.rules[0].match.count, RL_CONDITIONS_MAX | RL_CONDITIONS_APART);
-		compiled_clear(&out);
-		policy_clear(&policy);
 	}
 }
 
 TEST(test_without)
 {
-	struct compiled out;
-	struct policy policy;
+	CLEARED_COMPILED struct compiled out;
+	CLEARED_POLICY struct policy policy;
 
 	must_compile_with("rule any src 10.0.0.0/8 deny", NULL, 0, &policy, &out);
 	assert_null(out.groups);
 	assert_int_equal(out.header.uses & RL_USE_SETS, 0);
-	compiled_clear(&out);
-	policy_clear(&policy);
 }
 
 static void line_append(const char *line, void *arg)
@@ -233,9 +224,9 @@ TEST(test_back)
 		"rule @free allow\n"
 		"rule 10.0.0.0/8 src @free not dst @bad limit 9/second burst 5 for 1h\n";
 	static const char *const kernel[] = {"x", "free", "y", "bad"};
-	struct policy policy, back = {0};
+	CLEARED_POLICY struct policy policy, back = {0};
 	char said[4096] = "";
-	struct compiled out;
+	CLEARED_COMPILED struct compiled out;
 
 	must_compile_with(text, kernel, ARRAY_SIZE(kernel), &policy, &out);
 	assert_int_equal(policy_decompile(&out, &roomy, &back), 0);
@@ -243,9 +234,6 @@ TEST(test_back)
 	assert_string_equal(said, text);
 	assert_int_equal(policy_set_find(&back, "bad")->id, 3);
 	assert_int_equal(policy_diff(&policy, &back, NULL, NULL), 0);
-	compiled_clear(&out);
-	policy_clear(&policy);
-	policy_clear(&back);
 }
 
 /* A rule keeps its identity while sets come and go. */
@@ -326,16 +314,14 @@ TEST(test_refusals)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct policy_errors errors;
-		struct compiled out = {0};
-		struct policy policy;
+		CLEARED_COMPILED struct compiled out = {0};
+		CLEARED_POLICY struct policy policy;
 		int ret = compile_with(refusals[i].text, NULL, 0, &policy, &out, &errors);
 
 		if (errors.count != refusals[i].errors || !ret != !refusals[i].errors ||
 		    (ret && !strstr(errors.first[0].text, refusals[i].says)))
 			fail_msg("%s: %d, %zu errors: %s", refusals[i].name, ret, errors.count,
 				 ret ? errors.first[0].text : "");
-		compiled_clear(&out);
-		policy_clear(&policy);
 	}
 }
 

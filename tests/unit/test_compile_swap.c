@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Properties that a rule keeps when one policy replaces another: counter id, limit id, expiry. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/units.h"
 #include "compile_helpers.h"
@@ -202,7 +200,7 @@ TEST(swaps_test)
 	random_start(20240613);
 	for (unsigned int i = 0; i < 5000; i++) {
 		struct policy next = random_policy(), back = {0};
-		struct compiled compiled;
+		CLEARED_COMPILED struct compiled compiled;
 
 		force.ctx.now_ns += random_below(NS_PER_HOUR / 2);
 		must_compile(&next, &force, random_below(2), &compiled);
@@ -211,7 +209,6 @@ TEST(swaps_test)
 		policy_clear(&force.policy);
 		force.policy = back;
 		force.header = compiled.header;
-		compiled_clear(&compiled);
 		policy_clear(&next);
 	}
 	force_clear(&force);
@@ -315,7 +312,7 @@ TEST(vanish_test)
 		"rule any deny for 10s; rule any tcp allow; rule device udp deny for 10s; rule "
 		"10.0.0.1 deny for 10s; rule 10.0.0.2 deny; rule 10.0.0.3 limit 9/s for 10s");
 	struct force force = {.ctx = roomy};
-	struct compiled compiled;
+	CLEARED_COMPILED struct compiled compiled;
 	struct policy back = {0};
 
 	must_compile(&policy, &force, false, &compiled);
@@ -328,6 +325,5 @@ TEST(vanish_test)
 	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
 	assert_int_equal(back.count, 2);
 	policy_clear(&back);
-	compiled_clear(&compiled);
 	policy_clear(&policy);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of open connections, bpf/algorithm/connections.h, against plain counts. */
+#include <endian.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/connections.h"

@@ -241,7 +241,8 @@ TEST(test_rows)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
-		struct policy policy = must_parse_lines(rows[i].policy, &ctx), found = {0};
+		CLEARED_POLICY struct policy policy = must_parse_lines(rows[i].policy, &ctx),
+					     found = {0};
 		struct asked asked = {
 			.by_dest = rows[i].by_dest, .members = &known, .alarms = &states};
 		char lines[4 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX];
@@ -257,8 +258,6 @@ TEST(test_rows)
 		}
 		if (strcmp(lines, rows[i].lines) != 0)
 			fail_msg("%s\nis     %s\nwanted %s", rows[i].name, lines, rows[i].lines);
-		policy_clear(&policy);
-		policy_clear(&found);
 	}
 }
 
@@ -753,14 +752,13 @@ static uint32_t decided_by_all(const struct policy *policy, const char *addr, bo
 static uint32_t decided_by_search(const struct policy *policy, const char *addr, bool by_dest)
 {
 	struct asked asked = {.by_dest = by_dest, .members = &known, .alarms = &states};
-	struct policy found = {0};
+	CLEARED_POLICY struct policy found = {0};
 	uint32_t decided = 0;
 
 	address_of(addr, asked.addr);
 	assert_int_equal(rules_decide(policy, &asked, &found), 0);
 	policy_for_each (&found, rule)
 		decided |= 1u << (policy_find(policy, rule) - policy->rules);
-	policy_clear(&found);
 	return decided;
 }
 
@@ -796,7 +794,7 @@ TEST(test_random)
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = i % 2};
 		const char *addr = random_below(2) ? PICK(asked4) : PICK(asked6);
 		size_t count = 1 + random_below(RULES_MAX);
-		struct policy policy = {0};
+		CLEARED_POLICY struct policy policy = {0};
 
 		extras_from = random_below(ARRAY_SIZE(extras));
 		with_unknown = !random_below(20);
@@ -809,7 +807,6 @@ TEST(test_random)
 		compare(&policy, addr, &ctx);
 		named += __builtin_popcount(decided_by_search(&policy, addr, ctx.by_dest));
 		hidden += policy.count;
-		policy_clear(&policy);
 	}
 	hidden -= named;
 	assert_true(named > TURNS(POLICIES) && hidden > TURNS(POLICIES));
@@ -819,7 +816,7 @@ TEST(test_random)
 /* As many rules as a prefix may have: an answer, in bounded time, that leaves none out. */
 TEST(test_many)
 {
-	struct policy policy = {0}, found = {0};
+	CLEARED_POLICY struct policy policy = {0}, found = {0};
 	struct asked asked = {0};
 	char line[RULE_TEXT_MAX];
 
@@ -838,6 +835,4 @@ TEST(test_many)
 	address_of("192.0.2.1", asked.addr);
 	assert_int_equal(rules_decide(&policy, &asked, &found), 0);
 	assert_in_range(found.count, 171, 1024);
-	policy_clear(&policy);
-	policy_clear(&found);
 }

@@ -338,7 +338,7 @@ TEST(test_rows)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
-		struct policy policy = must_parse_lines(rows[i].policy, &ctx);
+		CLEARED_POLICY struct policy policy = must_parse_lines(rows[i].policy, &ctx);
 		char said[1024], depends[FIELDS_TEXT_MAX];
 		struct explanation e;
 		struct probe probe;
@@ -355,7 +355,6 @@ TEST(test_rows)
 				 rows[i].policy, rows[i].words, said, e.reason, depends,
 				 rows[i].said, rows[i].reason, rows[i].depends);
 		free(e.rules);
-		policy_clear(&policy);
 	}
 }
 
@@ -417,7 +416,7 @@ TEST(test_overs)
 	static const struct explain_source source = {.look = look_over};
 
 	for (size_t i = 0; i < ARRAY_SIZE(overs); i++) {
-		struct policy policy = must_parse_lines(overs[i].policy, &on_xdp);
+		CLEARED_POLICY struct policy policy = must_parse_lines(overs[i].policy, &on_xdp);
 		char decided[RULE_TEXT_MAX] = "", depends[FIELDS_TEXT_MAX];
 		struct explanation e;
 		struct probe probe;
@@ -434,7 +433,6 @@ TEST(test_overs)
 				 overs[i].policy, overs[i].words, e.reason, depends, decided,
 				 overs[i].reason, overs[i].depends, overs[i].decided);
 		free(e.rules);
-		policy_clear(&policy);
 	}
 }
 
@@ -478,12 +476,11 @@ TEST(test_source_banned)
 
 	banned.source_banned = true;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct policy policy = must_parse_lines(texts[i], &on_xdp);
+		CLEARED_POLICY struct policy policy = must_parse_lines(texts[i], &on_xdp);
 
 		assert_null(probe_of("192.0.2.1", &on_xdp, &probe));
 		assert_int_equal(packet_explain(&policy, &probe, &banned, &e), 0);
 		assert_int_equal(e.reason, reasons[i]);
 		free(e.rules);
-		policy_clear(&policy);
 	}
 }

@@ -4,7 +4,6 @@
  * never add up to more than the limit.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithm/fleet_clock.h"

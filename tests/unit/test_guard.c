@@ -45,13 +45,12 @@ static struct policy policy_of(const char *rules, const struct policy_context *c
 static struct verdict verdict_of(const char *text, const char *ssh,
 				 const struct policy_context *ctx)
 {
-	struct policy policy = policy_of(text, ctx);
+	CLEARED_POLICY struct policy policy = policy_of(text, ctx);
 	struct verdict verdict;
 	struct flow session;
 
 	assert_int_equal(ssh_session_parse(ssh, &session), 0);
 	assert_int_equal(verdict_find(&policy, ctx->by_dest, &session, &known, &verdict), 0);
-	policy_clear(&policy);
 	return verdict;
 }
 
@@ -372,20 +371,15 @@ NAMED_TEST("what the machine sends", answers_test)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct policy policy = {0};
-		struct policy_errors errors;
+		CLEARED_POLICY struct policy policy = must_parse_lines(rows[i].policy, &by_source);
 		struct verdict verdict;
 		struct flow session, sent;
 
 		assert_int_equal(ssh_session_parse(SESSION, &session), 0);
 		sent = flow_reversed(&session);
-		assert_int_equal(policy_parse(rows[i].policy, strlen(rows[i].policy), &by_source,
-					      NULL, &policy, &errors),
-				 0);
 		assert_int_equal(verdict_find(&policy, false, &sent, NULL, &verdict), 0);
 		if (verdict.danger != (unsigned int)rows[i].danger)
 			fail_msg("%s: %d, not %d", rows[i].policy, verdict.danger, rows[i].danger);
-		policy_clear(&policy);
 	}
 }
 
@@ -450,16 +444,14 @@ static const struct worse_row {
 
 ROWS(worse_test, worse, row)
 {
-	struct policy before = policy_of(row->current, &by_source);
-	struct policy after = policy_of(row->next, &by_source);
+	CLEARED_POLICY struct policy before = policy_of(row->current, &by_source);
+	CLEARED_POLICY struct policy after = policy_of(row->next, &by_source);
 	struct verdict verdict;
 	struct flow session;
 
 	assert_int_equal(ssh_session_parse(SESSION, &session), 0);
 	assert_int_equal(verdict_of_change(&before, &after, false, &session, &known, &verdict), 0);
 	assert_int_equal(verdict.danger != SESSION_SAFE, row->worse);
-	policy_clear(&before);
-	policy_clear(&after);
 }
 
 NAMED_TEST("the rule that decides", rule_named_test)

@@ -2,7 +2,6 @@
 /* Hints of the hot table: each holds for as long as its debt, and for at most eight times as long;
  * one that has ended is seen to have, and what a later one adds never takes anything away.
  */
-#include <stdio.h>
 
 #include "algorithm/hot_hint.h"
 #include "cases.h"

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <netinet/in.h>
@@ -235,7 +234,7 @@ TEST(meet_test)
 
 	random_start(20261123);
 	for (uint32_t run = 0; run < 60; run++) {
-		struct policy policy = policy_draw(9 + random_below(14));
+		CLEARED_POLICY struct policy policy = policy_draw(9 + random_below(14));
 		struct meeting met;
 		int ret;
 
@@ -249,7 +248,6 @@ TEST(meet_test)
 			none += ret == 0;
 			beyond += ret != 0;
 		}
-		policy_clear(&policy);
 	}
 	assert_true(none > 10);
 	assert_true(beyond < 10);
@@ -315,7 +313,7 @@ TEST(index_test)
 
 	random_start(20261124);
 	for (uint32_t run = 0; run < 60; run++) {
-		struct policy policy = policy_draw(9 + random_below(50));
+		CLEARED_POLICY struct policy policy = policy_draw(9 + random_below(50));
 		const struct rule *rules[64];
 		size_t root = index.count;
 		struct crowd crowd;
@@ -329,7 +327,6 @@ TEST(index_test)
 
 			run_check(&index, root, &policy, 7000, &p);
 		}
-		policy_clear(&policy);
 	}
 	index_clear(&index);
 }
@@ -338,7 +335,7 @@ TEST(index_test)
 TEST(crowd_test)
 {
 	static const struct rule *rules[RL_RUN_MAX + 1];
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct index index = {0};
 	struct crowd crowd;
 
@@ -357,5 +354,4 @@ TEST(crowd_test)
 	assert_ptr_equal(crowd.last, rules[RL_RUN_MAX]);
 	assert_int_equal(crowd.packet.proto, IPPROTO_UDP);
 	index_clear(&index);
-	policy_clear(&policy);
 }

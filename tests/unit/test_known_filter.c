@@ -5,7 +5,6 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include "algorithm/known_filter.h"
 #include "cases.h"

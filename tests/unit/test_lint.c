@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Warnings of lint, by tables: each kind with rows that it is for and rows that only look like it.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "policy/lint/lint.h"
@@ -505,25 +504,14 @@ static void said_add(const struct rule *rule, const char *text, void *arg)
 		fail_msg("%s\nline %u: said: %s", row->policy, rule ? rule->line : 0, text);
 }
 
-static struct policy parsed(const char *text, const struct policy_context *ctx)
-{
-	struct policy policy = {0};
-	struct policy_errors errors;
-
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
-		fail_msg("%s\n%u: %s", text, errors.first[0].line, errors.first[0].text);
-	return policy;
-}
-
 ROWS(row_test, rows, row)
 {
 	const struct policy_context *ctx = row->ctx ? row->ctx : &on_xdp;
-	struct policy policy = parsed(row->policy, ctx);
+	CLEARED_POLICY struct policy policy = must_parse_lines(row->policy, ctx);
 	struct said said = {.row = row};
 
 	assert_int_equal(policy_lint(&policy, ctx, &one_file, said_add, &said), 0);
 	assert_int_equal(said.count, row->says != NULL);
-	policy_clear(&policy);
 }
 
 static void count_warning(const struct rule *rule, const char *text, void *arg)
@@ -539,16 +527,15 @@ TEST(many_test)
 {
 	char text[8192] = GUARD "rule any limit 1mbit\n";
 	size_t counts[2] = {0};
-	struct policy policy;
+	CLEARED_POLICY struct policy policy;
 
 	for (unsigned int i = 0; i < 100; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "rule 10.0.0.%u limit 9/s\n", i);
-	policy = parsed(text, &on_xdp);
+	policy = must_parse_lines(text, &on_xdp);
 	assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, counts), 0);
 	assert_int_equal(counts[0], LINT_WARNINGS_MAX);
 	assert_int_equal(counts[1], 1);
-	policy_clear(&policy);
 }
 
 /* Any policy can be asked about, and a second question has the same answer. */
@@ -558,7 +545,7 @@ TEST(random_test)
 
 	random_start(20260722);
 	for (unsigned int i = 0; i < 3000; i++) {
-		struct policy policy = {0};
+		CLEARED_POLICY struct policy policy = {0};
 		size_t first[2] = {0}, second[2] = {0};
 
 		for (size_t n = 1 + random_below(12); n; n--) {
@@ -573,7 +560,6 @@ TEST(random_test)
 		assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, second),
 				 0);
 		assert_memory_equal(first, second, sizeof(first));
-		policy_clear(&policy);
 	}
 }
 
@@ -581,7 +567,7 @@ TEST(random_test)
 TEST(group_test)
 {
 	size_t counts[2] = {0};
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	char line[RULE_TEXT_MAX];
 
 	for (unsigned int i = 0; i < 1024; i++) {
@@ -596,16 +582,15 @@ TEST(group_test)
 	assert_int_equal(policy_sort(&policy, NULL), 0);
 	assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, counts), 0);
 	assert_int_equal(counts[0], LINT_WARNINGS_MAX);
-	policy_clear(&policy);
 }
 
 TEST(sum_test)
 {
 	struct policy policy =
-		parsed("rule any limit 9/s\nrule any limit 1mbit over count\n"
-		       "rule 10.0.0.0/8 deny\nrule 10.0.0.0/8 udp allow\n"
-		       "rule 10.0.0.0/9 limit 9/s over mark 5\nrule device udp deny\n",
-		       &on_tc);
+		must_parse_lines("rule any limit 9/s\nrule any limit 1mbit over count\n"
+				 "rule 10.0.0.0/8 deny\nrule 10.0.0.0/8 udp allow\n"
+				 "rule 10.0.0.0/9 limit 9/s over mark 5\nrule device udp deny\n",
+				 &on_tc);
 	struct policy_sum sum;
 
 	policy_sum(&policy, &sum);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "compile/meeting.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
@@ -87,7 +86,7 @@ ROWS(meet_row_test, meets, row)
 		"9/s per source/24,48", "9/s per dest/24,48",
 	};
 	const struct rule *rules[9];
-	struct policy policy;
+	CLEARED_POLICY struct policy policy;
 	struct meeting met;
 	char text[4096] = "alarm a when over 99/s for 1s until under 99/s for 1s\n"
 			  "alarm b when over 99/s for 1s until under 99/s for 1s\n";
@@ -99,14 +98,13 @@ ROWS(meet_row_test, meets, row)
 	assert_int_equal(policy.count, 9);
 	order(&policy, rules);
 	assert_int_equal(limits_meet(rules, 9, false, &met), row->meet ? -E2BIG : 0);
-	policy_clear(&policy);
 }
 
 /* `count` limits, each by a line of its own. */
 static int many_meet(void (*line)(char *out, size_t size, uint32_t i), uint32_t count)
 {
 	static const struct rule *rules[RL_INDEXED_MAX];
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct meeting met;
 	int ret;
 
@@ -121,7 +119,6 @@ static int many_meet(void (*line)(char *out, size_t size, uint32_t i), uint32_t 
 	assert_int_equal(policy.count, count);
 	order(&policy, rules);
 	ret = limits_meet(rules, count, false, &met);
-	policy_clear(&policy);
 	return ret;
 }
 

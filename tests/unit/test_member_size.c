@@ -2,7 +2,6 @@
 /* The memory of members: no more than what is promised, for what is in the sets, and none when they
  * are gone; and one address that is in all sets.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "cases.h"
 #include "kernel/attach/qdisc.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The numbers of a limit: its clock, the batches of CPUs, shares of --table cpu. */
-#include <string.h>
 
 #include "base/units.h"
 #include "compile/numbers.h"

@@ -2,7 +2,6 @@
 /* The objects that the command carries are those that were compiled: a row each. Run from the top
  * of the tree.
  */
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

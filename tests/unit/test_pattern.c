@@ -129,7 +129,7 @@ ROWS(is_printed, printeds, row)
 	char text[PATTERN_TEXT_MAX], rule[PATTERN_RULE_MAX], network[PREFIX_TEXT_MAX];
 	const struct policy_context ctx = {.mtu = 1500};
 	static struct policy_errors errors;
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	char canonical[RULE_TEXT_MAX];
 
 	pattern_print(text, &pattern, false);
@@ -143,7 +143,6 @@ ROWS(is_printed, printeds, row)
 	assert_int_equal(policy.count, 1);
 	rule_print(canonical, sizeof(canonical), &policy.rules[0], &ctx);
 	assert_memory_equal(canonical, rule, strlen(rule));
-	policy_clear(&policy);
 }
 
 /* ---- the heaviest */

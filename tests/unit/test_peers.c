@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithm/peers.h"
 #include "cases.h"

@@ -165,12 +165,11 @@ TEST(text_test)
 
 TEST(text_empty_test)
 {
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct policy_errors errors;
 
 	assert_int_equal(policy_parse(NULL, 0, &on_xdp, NULL, &policy, &errors), 0);
 	assert_int_equal(policy.count, 0);
-	policy_clear(&policy);
 }
 
 /* A line per rule, at random places and with every tenth twice. */
@@ -178,7 +177,7 @@ TEST(million_test)
 {
 	const uint32_t lines = TURNS(1000000);
 	char *text = malloc((size_t)lines * 64);
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct policy_errors errors;
 	size_t size = 0;
 
@@ -194,7 +193,6 @@ TEST(million_test)
 	assert_in_range(policy.count, lines / 2, lines);
 	for (size_t i = 1; i < policy.count; i++)
 		assert_true(rule_compare(&policy.rules[i - 1], &policy.rules[i]) < 0);
-	policy_clear(&policy);
 	free(text);
 }
 
@@ -303,7 +301,7 @@ static size_t remove_selected(struct policy *policy, const char *words)
 
 TEST(put_find_test)
 {
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct rule wanted = must_parse("rule any limit 9/s", &on_xdp);
 	char line[64];
 
@@ -320,7 +318,6 @@ TEST(put_find_test)
 	assert_int_equal(policy_find(&policy, &wanted)->limit.amount, 6);
 	wanted = must_parse("rule any limit 9/s per flow", &on_xdp);
 	assert_null(policy_find(&policy, &wanted));
-	policy_clear(&policy);
 }
 
 TEST(remove_test)
@@ -341,7 +338,7 @@ TEST(remove_test)
 		{"10.0.0.1", 2},
 		{"device limit 1/s over ban 1h", 1}, /* which no statement may say */
 	};
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 
 	put(&policy, "rule any allow");
 	put(&policy, "rule any udp deny");
@@ -355,7 +352,6 @@ TEST(remove_test)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(remove_selected(&policy, rows[i].words), rows[i].removed);
 	assert_int_equal(policy.count, 0);
-	policy_clear(&policy);
 }
 
 TEST(selector_test)
@@ -465,15 +461,13 @@ static void diff_say(const struct rule *from, const struct rule *to, void *arg)
 TEST(diff_test)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(diff_rows); i++) {
-		struct policy from = policy_of(diff_rows[i].from);
-		struct policy to = policy_of(diff_rows[i].to);
+		CLEARED_POLICY struct policy from = policy_of(diff_rows[i].from);
+		CLEARED_POLICY struct policy to = policy_of(diff_rows[i].to);
 		char said[8 * STATEMENT_TEXT_MAX] = "";
 		size_t count = policy_diff(&from, &to, diff_say, said);
 
 		assert_string_equal(said, diff_rows[i].said);
 		assert_int_equal(count > 0, *said != '\0');
-		policy_clear(&from);
-		policy_clear(&to);
 	}
 }
 
@@ -594,14 +588,12 @@ static void warning_note(const struct rule *rule, const char *text, void *arg)
 static size_t warnings_count(const struct warn_row *row, const struct policy_context *ctx)
 {
 	struct warnings warnings = {.row = row};
-	struct policy policy = {0};
-	struct policy_errors errors;
+	CLEARED_POLICY struct policy policy;
 	char text[RULE_TEXT_MAX];
-	int len = snprintf(text, sizeof(text), "rule 192.0.2.99 deny\n%s\n", row->line);
 
-	assert_int_equal(policy_parse(text, len, ctx, NULL, &policy, &errors), 0);
+	snprintf(text, sizeof(text), "rule 192.0.2.99 deny\n%s\n", row->line);
+	policy = must_parse_lines(text, ctx);
 	policy_warn(&policy, ctx, warning_note, &warnings);
-	policy_clear(&policy);
 	return warnings.count;
 }
 

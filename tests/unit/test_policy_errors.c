@@ -673,6 +673,10 @@ TEST(selector_refused_test)
 		{"rule any", 1, "\"rule\" is not a prefix"},
 		{"any for 1h", 5, "\"for\" is not a match"},
 		{"any limit", 10, "must be followed by a rate"},
+		{"any while", 10, "must be followed by the name of an alarm"},
+		{"any while attack deny", 18, "\"deny\" follows the alarm, which ends a rule"},
+		{"any while Attack", 11, "is not the name of an alarm"},
+		{"while attack", 1, "is not a prefix"},
 	};
 	struct policy_error err;
 	struct rule rule;
@@ -719,7 +723,7 @@ TEST(many_refused_test)
 {
 	static const char good_and_bad[] = "rule any deny\nrule any drop\n\n";
 	struct policy_errors errors;
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	char text[30 * sizeof(good_and_bad)] = "";
 
 	for (size_t bad = 1; bad <= 30; bad++) {
@@ -736,7 +740,6 @@ TEST(many_refused_test)
 	}
 	assert_int_equal(policy_parse("rule any deny", 13, &on_xdp, NULL, &policy, &errors), 0);
 	assert_int_equal(errors.count, 0);
-	policy_clear(&policy);
 }
 
 TEST(errors_order_test)

@@ -23,14 +23,11 @@ static const char rules[] = "rule any limit 1000/second burst 20\n"
 
 static void scraped_fill(struct scraped *out, const char *device, const char *text)
 {
-	struct policy_errors errors;
-
 	memset(out, 0, sizeof(*out));
 	snprintf(out->instance.device, sizeof(out->instance.device), "%s", device);
 	out->instance.info.mtu = 1500;
 	out->instance.info.sources = 4096;
-	assert_int_equal(
-		policy_parse(text, strlen(text), &on_xdp, NULL, &out->stats.policy, &errors), 0);
+	out->stats.policy = must_parse_lines(text, &on_xdp);
 	out->stats.rules = calloc(out->stats.policy.count + 1, sizeof(*out->stats.rules));
 	assert_non_null(out->stats.rules);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Limits from what was seen: the statistics, their breakdown points, memory. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../random.h"
