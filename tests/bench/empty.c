@@ -3,7 +3,6 @@
  * empty COUNT [SIZE]: runs a program that does nothing COUNT times over a frame of SIZE bytes (64),
  * one BPF_PROG_TEST_RUN each, and prints the runs per second: the yardstick for simulate.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

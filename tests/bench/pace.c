@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PORT      9009
 #define COUNT_MAX 100000

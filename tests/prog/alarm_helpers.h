@@ -27,9 +27,8 @@ static inline void time_pass(uint64_t ns)
 static inline void open_at(struct harness **one, enum rl_hook hook, enum rl_table table)
 {
 	if (!*one)
-		*one = harness_open(&(struct harness_options){
+		*one = harness_must_open(&(struct harness_options){
 			.hook = hook, .table = table, .program_uses = USES, .seed = {5, 9}});
-	assert_non_null(*one);
 	cpu_stay(0); /* with --table cpu a source is known to a CPU */
 	h = *one;
 	now = h->now_ns;

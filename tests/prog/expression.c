@@ -2,7 +2,6 @@
 #include "expression.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "random.h"
 

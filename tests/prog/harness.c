@@ -191,7 +191,7 @@ void harness_policy(struct harness *h, const char *text)
 	static char lines[POLICY_MAX];
 	struct policy_errors errors;
 	struct policy_context ctx;
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 
 	lines_of(lines, text);
 	instance_context(&h->instance, &ctx);
@@ -200,7 +200,6 @@ void harness_policy(struct harness *h, const char *text)
 			 errors.first[0].text, lines);
 	assert_int_equal(instance_policy_write(&h->instance, &policy, true, &source, NULL), 0);
 	address_give(h);
-	policy_clear(&policy);
 }
 
 void harness_renew(struct harness *h, const char *text)

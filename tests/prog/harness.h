@@ -58,6 +58,9 @@ struct harness {
 struct harness *harness_open(const struct harness_options *options);
 void harness_close(struct harness *h);
 
+/* The test fails where it cannot. */
+struct harness *harness_must_open(const struct harness_options *options);
+
 /* HARNESS(h, .hook = RL_HOOK_INGRESS): the variable h, open while the program's tests run. */
 #define HARNESS(h, ...)                                                      \
 	static struct harness *h;                                            \

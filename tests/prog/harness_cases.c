@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The harnesses that are open while a program's tests run: HARNESS in harness.h. */
+/* The harnesses of tests, and those that are open while a program's tests run: HARNESS in
+ * harness.h. */
 #include "harness.h"
 
 #include <stdlib.h>
+
+struct harness *harness_must_open(const struct harness_options *options)
+{
+	struct harness *h = harness_open(options);
+
+	assert_non_null(h);
+	return h;
+}
 
 #define HARNESSES_MAX 4
 

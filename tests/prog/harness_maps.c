@@ -44,7 +44,7 @@ uint64_t harness_pressure(struct harness *h, enum rl_pressure what)
 
 struct rule harness_rule(struct harness *h, const char *text)
 {
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct policy_error err = {0};
 	struct policy_context ctx;
 	struct rule rule, *found;
@@ -58,7 +58,6 @@ struct rule harness_rule(struct harness *h, const char *text)
 		rule = *found;
 	else
 		fail_msg("not in force: %s", text);
-	policy_clear(&policy);
 	return rule;
 }
 
@@ -141,14 +140,13 @@ void harness_neighbours(struct harness *h, const struct rl_rule *numbers, uint8_
 size_t harness_forgive(struct harness *h, const uint8_t addr[16])
 {
 	struct source_entry *entries = NULL;
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	size_t count = 0;
 
 	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
 	assert_int_equal(instance_source_read(&h->instance, &policy, addr, &entries, &count), 0);
 	assert_int_equal(instance_source_forgive(&h->instance, entries, count), 0);
 	free(entries);
-	policy_clear(&policy);
 	return count;
 }
 

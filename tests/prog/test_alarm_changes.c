@@ -3,7 +3,6 @@
  * restored and read, and those that the command turns.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "kernel/state/alarms.h"
 #include "alarm_helpers.h"
@@ -98,7 +97,7 @@ TEST(restored_test)
 /* A state is read as it was written, and goes on when it is written back. */
 TEST(read_test)
 {
-	struct policy first = {0}, second = {0};
+	CLEARED_POLICY struct policy first = {0}, second = {0};
 
 	begin("set bad;alarm b when udp dport 53,99 src @bad over 10mbit for 2s until under 1mbit "
 	      "for 10s # DNS;" ATTACK "10.1.2.3 deny while attack;10.1.2.3 tcp deny;"
@@ -113,8 +112,6 @@ TEST(read_test)
 	assert_int_equal(instance_policy_read(&h->instance, &second), 0);
 	assert_int_equal(policy_diff(&first, &second, NULL, NULL), 0);
 	assert_int_equal(second.alarm_count, 2);
-	policy_clear(&first);
-	policy_clear(&second);
 }
 
 /* ---- from outside */

@@ -49,13 +49,12 @@ static void on_and_off(struct harness *h, uint64_t now)
 
 TEST(race_test)
 {
-	struct harness *h = harness_open(
+	struct harness *h = harness_must_open(
 		&(struct harness_options){.program_uses = RL_USE_PROGRAM, .seed = {5, 9}});
 	struct racer racers[2] = {{.h = h, .cpu = 0}, {.h = h, .cpu = 1}};
 	pthread_t threads[2];
 	uint64_t now;
 
-	assert_non_null(h);
 	now = h->now_ns;
 	harness_policy(h, "alarm attack when udp over 100/second for 1s until under 50/second for "
 			  "500ms; any tcp deny while attack");

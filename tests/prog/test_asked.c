@@ -161,8 +161,8 @@ static struct harness *h;
 
 static void begin(void)
 {
-	h = harness_open(&(struct harness_options){.program_uses = RL_USE_PROGRAM, .seed = {3, 5}});
-	assert_non_null(h);
+	h = harness_must_open(
+		&(struct harness_options){.program_uses = RL_USE_PROGRAM, .seed = {3, 5}});
 	harness_policy(h, "any not established limit 10m/s burst 10m");
 	harness_sockets(h, RL_SIMULATED_BOUND);
 }
@@ -229,9 +229,8 @@ TEST(questions_test)
 /* At egress only sockets that are connected count. */
 TEST(egress_test)
 {
-	h = harness_open(
+	h = harness_must_open(
 		&(struct harness_options){.program_uses = RL_USE_PROGRAM, .hook = RL_HOOK_EGRESS});
-	assert_non_null(h);
 	assert_null(h->companion);
 	scenario_run(h, DENYING "ip4 udp : denied | ip4 pong=77 : denied | "
 				"! established | ip4 udp : unmatched");

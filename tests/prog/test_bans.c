@@ -3,8 +3,6 @@
  * that is over or forgiven makes room.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include "base/units.h"

@@ -65,12 +65,11 @@ static int listener(uint16_t port, int ipv6_only)
 static void harness_with(uint32_t mtu, uint32_t rate, bool real_time)
 {
 	harness_close(h);
-	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT,
-						   .mtu = mtu,
-						   .program_uses = RL_USE_PROGRAM,
-						   .challenge_rate = rate,
-						   .real_time = real_time});
-	assert_non_null(h);
+	h = harness_must_open(&(struct harness_options){.table = RL_TABLE_HOT,
+							.mtu = mtu,
+							.program_uses = RL_USE_PROGRAM,
+							.challenge_rate = rate,
+							.real_time = real_time});
 }
 
 /* A policy of which every limit that refuses has admitted its packet already. */

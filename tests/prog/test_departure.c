@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Departure times: at egress a leaky bucket is a queue of constant rate, at ingress a meter. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <bpf/bpf.h>
 
 #include "base/units.h"
 #include "harness.h"

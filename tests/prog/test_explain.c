@@ -237,7 +237,7 @@ static void probe_parse(const struct harness *h, const char *words, struct probe
 static enum rl_reason explained_reason(struct harness *h, const char *words, uint32_t bytes)
 {
 	struct rl_sample packet = {.bytes = bytes};
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct asked asked = {h, &policy, &packet};
 	struct explain_source source = {.look = look, .arg = &asked};
 	struct explanation e;
@@ -260,7 +260,6 @@ static enum rl_reason explained_reason(struct harness *h, const char *words, uin
 	assert_int_equal(e.depends, 0);
 	set_live_close(&sets);
 	free(e.rules);
-	policy_clear(&policy);
 	return e.reason;
 }
 

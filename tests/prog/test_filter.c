@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include <linux/if_ether.h>
 #include <linux/bpf.h>
 
 #include "filter_oracle.h"
@@ -75,10 +74,9 @@ static void frame_compare(struct harness *h, const struct filter_oracle *oracle,
 static void frames_compare(const struct harness_options *options)
 {
 	static const char *const tags[] = {"", "8021q ", "8021ad 8021q "};
-	struct harness *h = harness_open(options);
+	struct harness *h = harness_must_open(options);
 	char text[256], words[128];
 
-	assert_non_null(h);
 	for (int i = 0; filters[i]; i++) {
 		struct filter_oracle *oracle = filter_oracle_open(filters[i]);
 
@@ -111,10 +109,9 @@ ROWS(at_hook, hooks, row)
 
 static struct harness *filters_open(void)
 {
-	struct harness *h = harness_open(&(struct harness_options){
+	struct harness *h = harness_must_open(&(struct harness_options){
 		.program_uses = RL_USE_FILTERS | RL_USE_EXTRAS, .filters = filters});
 
-	assert_non_null(h);
 	return h;
 }
 
@@ -200,9 +197,8 @@ TEST(as_many_as_there_may_be)
 		snprintf(texts[i], sizeof(texts[i]), "udp dst port %d", 100 + i);
 		many[i] = texts[i];
 	}
-	h = harness_open(&(struct harness_options){.program_uses = RL_USE_FILTERS | RL_USE_EXTRAS,
-						   .filters = many});
-	assert_non_null(h);
+	h = harness_must_open(&(struct harness_options){
+		.program_uses = RL_USE_FILTERS | RL_USE_EXTRAS, .filters = many});
 	for (int i = 0; i < RL_FILTERS_MAX; i++) {
 		snprintf(line, sizeof(line), "any filter \"%s\" deny", texts[i]);
 		harness_policy(h, line);

@@ -2,8 +2,6 @@
 /* The instructions that a filter becomes do what libpcap's interpreter does with classic BPF: on
  * the same packets, cut off anywhere, by each of the ways to read what was not copied.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

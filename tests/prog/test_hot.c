@@ -425,12 +425,11 @@ static const struct cycle {
 ROWS(cycle_test, cycles, cycle)
 {
 	static const struct harness_options options = {.sources = 4096};
-	struct harness *own = harness_open(&options);
+	struct harness *own = harness_must_open(&options);
 	uint32_t within = 0;
 	struct frame frame;
 	uint8_t dest[16];
 
-	assert_non_null(own);
 	harness_policy(own, cycle->rule);
 	frame_build(&frame, "ip4 udp");
 	for (uint32_t i = 0; i < 160; i++) {

@@ -2,8 +2,6 @@
 /* The same packets at the same times under --table hot and --table lru: the same verdicts, one by
  * one, whatever the key, the family and the number of limits. The table is large enough for all.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/units.h"
 #include "harness.h"

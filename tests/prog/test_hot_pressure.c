@@ -54,12 +54,11 @@ static void filling_judge(struct harness *h, uint32_t count, uint8_t *crowded, u
 ROWS(filling_test, fillings, filling)
 {
 	struct harness_options options = {.sources = filling->sources, .seed = {77, 99}};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 	uint32_t count = (uint64_t)filling->sources * filling->percent / 100;
 	struct rl_rule numbers;
 	uint8_t *crowded, addr[16];
 
-	assert_non_null(h);
 	harness_policy(h, "any limit 1/h burst 3");
 	numbers = harness_numbers(h, 0);
 	crowded = calloc(h->instance.info.hot_sets, 1);
@@ -94,11 +93,10 @@ ROWS(few_test, fews, few)
 {
 	for (uint32_t count = 1; count <= FEW; count++) {
 		struct harness_options options = {.sources = count, .table = few->table};
-		struct harness *h = harness_open(&options);
+		struct harness *h = harness_must_open(&options);
 		uint32_t burst = 60;
 		uint8_t addr[16];
 
-		assert_non_null(h);
 		harness_policy(h, "any limit 60/h burst 60");
 		if (few->table == RL_TABLE_CPU)
 			burst /= h->instance.info.cpus;

@@ -358,7 +358,7 @@ static void policy_check(struct harness *h, uint64_t reasons[RL_REASON_COUNT])
 {
 	static struct expected expected[8192];
 	static struct packet packet;
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 
 	memset(expected, 0, sizeof(expected));
 	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
@@ -374,7 +374,6 @@ static void policy_check(struct harness *h, uint64_t reasons[RL_REASON_COUNT])
 				 packet.sport, packet.dport, reason_name(reason));
 	}
 	counters_check(h, &policy, expected);
-	policy_clear(&policy);
 }
 
 /* 9..1024 rules of `any`, and beside it others. */
@@ -409,9 +408,8 @@ TEST(random_test)
 	uint64_t reasons[RL_REASON_COUNT] = {0};
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(options); i++) {
-		struct harness *h = harness_open(&options[i]);
+		struct harness *h = harness_must_open(&options[i]);
 
-		assert_non_null(h);
 		extras = options[i].program_uses & RL_USE_EXTRAS;
 		for (uint32_t run = i; run < RUNS; run += ARRAY_SIZE(options)) {
 			seed = (run + 1) * 0x9e3779b97f4a7c15ull;
@@ -446,10 +444,9 @@ TEST(grow_test)
 {
 	static const uint32_t steps[] = {8, 9, 300, 1024, 9, 8, 2};
 	static char text[1 << 16];
-	struct harness *h = harness_open(&options[0]);
+	struct harness *h = harness_must_open(&options[0]);
 	struct rule_counters counters;
 
-	assert_non_null(h);
 	for (uint32_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		text_grow(text, sizeof(text), steps[i]);
 		harness_policy(h, text);
@@ -466,7 +463,7 @@ TEST(grow_test)
 
 static void rule_put(struct harness *h, const char *text, bool there)
 {
-	struct policy next = {0};
+	CLEARED_POLICY struct policy next = {0};
 	struct rule rule;
 	struct policy_error err;
 	struct policy_context ctx;
@@ -480,12 +477,11 @@ static void rule_put(struct harness *h, const char *text, bool there)
 	else
 		assert_int_equal(policy_remove(&next, &rule), 1);
 	assert_int_equal(instance_prefix_write(&h->instance, &rule, &next), 0);
-	policy_clear(&next);
 }
 
 static size_t prefix_count(struct harness *h, const char *text)
 {
-	struct policy found = {0};
+	CLEARED_POLICY struct policy found = {0};
 	struct rule rule;
 	struct policy_error err;
 	struct policy_context ctx;
@@ -495,7 +491,6 @@ static size_t prefix_count(struct harness *h, const char *text)
 	assert_int_equal(selector_parse(text, &ctx, &rule, &err), 0);
 	assert_int_equal(instance_prefix_read(&h->instance, &rule, &found), 0);
 	count = found.count;
-	policy_clear(&found);
 	return count;
 }
 
@@ -511,10 +506,9 @@ static size_t prefix_count(struct harness *h, const char *text)
 TEST(one_by_one_test)
 {
 	static const char *const prefixes[] = {"10.0.0.0/8", "any"};
-	struct harness *h = harness_open(&options[0]);
+	struct harness *h = harness_must_open(&options[0]);
 	char text[128];
 
-	assert_non_null(h);
 	harness_policy(h, "10.0.0.0/8 deny; 192.0.2.0/24 udp allow; " SEVEN("10.0.0.0/8")
 				  SEVEN("any"));
 	for (uint32_t i = 0; i < 8; i++) {

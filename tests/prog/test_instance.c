@@ -78,9 +78,8 @@ static const struct row {
 ROWS(by_dest_test, by_dest, row)
 {
 	static const struct harness_options options = {.by_dest = true};
-	struct harness *own = harness_open(&options);
+	struct harness *own = harness_must_open(&options);
 
-	assert_non_null(own);
 	harness_expect(own, "before any policy", "ip4 udp", RL_REASON_UNMATCHED);
 	scenario_reset(own);
 	scenario_run(own, row->scenario);

@@ -224,9 +224,8 @@ static void key_check(enum rl_table table, unsigned int parts, bool usual)
 
 static void keys_check(enum rl_table table)
 {
-	h = harness_open(&(struct harness_options){
+	h = harness_must_open(&(struct harness_options){
 		.table = table, .seed = {20, 21}, .program_uses = RL_USE_KEY_PARTS | RL_USE_VLANS});
-	assert_non_null(h);
 	cpu_stay(0);
 	for (unsigned int parts = 1; parts < 1 << PARTS; parts++)
 		for (int turn = 0; turn < 3; turn++)
@@ -258,8 +257,7 @@ TEST(ban_test)
 		{"ip4=192.0.2.1>198.51.100.2 udp=1>53", RL_REASON_WITHIN},
 	};
 
-	h = harness_open(&(struct harness_options){.program_uses = RL_USE_KEY_PARTS});
-	assert_non_null(h);
+	h = harness_must_open(&(struct harness_options){.program_uses = RL_USE_KEY_PARTS});
 	harness_policy(h, "any limit 1/h burst 1 per dest+dport over ban 10m");
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		harness_expect(h, "a ban of a service", steps[i].words, steps[i].reason);

@@ -3,7 +3,6 @@
  * nanosecond and whatever came between; most strangers are answered by the filter alone; the filter
  * is there only where a policy uses it, and one that may have missed something knows everybody.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,9 +26,8 @@ static struct harness *h;
 static void fresh(bool by_dest)
 {
 	harness_close(h);
-	h = harness_open(&(struct harness_options){
+	h = harness_must_open(&(struct harness_options){
 		.table = RL_TABLE_HOT, .by_dest = by_dest, .seed = {3, 5}});
-	assert_non_null(h);
 	harness_policy(h, POLICY);
 }
 

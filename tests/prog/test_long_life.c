@@ -109,8 +109,7 @@ static uint64_t begin_of(uint64_t instant_ns)
 static void table_renew(void)
 {
 	harness_close(h);
-	h = harness_open(&(struct harness_options){.table = table});
-	assert_non_null(h);
+	h = harness_must_open(&(struct harness_options){.table = table});
 }
 
 static int lives_run(void **state)

@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -357,6 +356,13 @@ static void row_test(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+AT_START(rows_add_each)
+{
+	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++)
+		test_add_named(row_test, row, "%s%s%s: %s", row->besides ?: "",
+			       row->besides ? " " : "", row->match, row->words);
+}
+
 /* ---- what the rows do not say */
 
 /* A packet that the kernel has merged counts with the length of its packets on the wire. */
@@ -458,13 +464,6 @@ NAMED_TEST("who fears what fragments hide", fragments_test)
 			       i / 2 == 2 ? RL_REASON_DENIED : RL_REASON_UNMATCHED);
 		harness_expect(xdp, policy, "ip4 udp", RL_REASON_UNMATCHED);
 	}
-}
-
-AT_START(rows_add_each)
-{
-	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++)
-		test_add_named(row_test, row, "%s%s%s: %s", row->besides ?: "",
-			       row->besides ? " " : "", row->match, row->words);
 }
 
 FIXTURE(set_up, NULL)

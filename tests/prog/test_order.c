@@ -378,7 +378,7 @@ static void random_test(void **state)
 /* A rule of a prefix that had none changes a policy of prefixes in place. */
 static void in_place_write(struct harness *h, const char *text, bool keep)
 {
-	struct policy next = {0}, none = {0};
+	CLEARED_POLICY struct policy next = {0}, none = {0};
 	struct policy_context ctx;
 	struct policy_errors errors;
 
@@ -386,8 +386,6 @@ static void in_place_write(struct harness *h, const char *text, bool keep)
 	assert_int_equal(policy_parse(text, strlen(text), &ctx, NULL, &next, &errors), 0);
 	assert_int_equal(instance_prefix_write(&h->instance, &next.rules[0], keep ? &next : &none),
 			 0);
-	policy_clear(&next);
-	policy_clear(&none);
 }
 
 static void in_place_test(void **state)

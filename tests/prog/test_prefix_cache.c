@@ -4,7 +4,6 @@
  * write at once.
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -141,9 +140,8 @@ static const struct row {
 ROWS(row_test, rows, row)
 {
 	static const struct harness_options defaults;
-	struct harness *h = harness_open(&defaults);
+	struct harness *h = harness_must_open(&defaults);
 
-	assert_non_null(h);
 	scenario_run(h, row->scenario);
 	harness_close(h);
 }
@@ -152,9 +150,8 @@ ROWS(row_test, rows, row)
 NAMED_TEST("by destination", by_dest_test)
 {
 	static const struct harness_options options = {.by_dest = true};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 
-	assert_non_null(h);
 	scenario_run(h, "= 198.51.100.1 deny; 2001:db8:1::/64 allow | "
 			"2 * ip4 udp : denied | "
 			"2 * ip4=9.9.9.9 udp : denied | "
@@ -313,11 +310,10 @@ ROWS(random_test, random_rows, row)
 {
 	struct harness_options options = {
 		.sources = row->sources, .by_dest = row->by_dest, .seed = {3, 4}};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 	uint64_t seed = 20250711;
 	struct model m;
 
-	assert_non_null(h);
 	for (int i = 0; i < POLICIES; i++) {
 		model_draw(&m, &seed);
 		model_apply(&m, h);
@@ -370,9 +366,8 @@ static void race_pair(struct harness *h, int denied, int unmatched)
 NAMED_TEST("two CPUs write at once", race_test)
 {
 	static const struct harness_options options = {.sources = 4};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 
-	assert_non_null(h);
 	harness_policy(h, "rule 10.0.0.0/25 deny");
 	for (int i = 0; i < RACES; i++)
 		race_pair(h, i, 128 + i);

@@ -20,7 +20,10 @@ static const char *const moving[RL_ALGORITHM_COUNT] = {
 	"sliding-window 5/s",       "sliding-log 5/s",          "warm-up 5/s ramp 2s",
 };
 
-static struct harness *h;
+HARNESS(hot, .table = RL_TABLE_HOT)
+HARNESS(lru, .table = RL_TABLE_LRU)
+
+static struct harness *h; /* one of them */
 static uint64_t now_ns = NS_PER_DAY;
 
 static void fresh(const char *rules)
@@ -92,36 +95,24 @@ static void pair_check(const struct pair *pair)
 		fail_msg("%s\n%s\n%s with refused packets between", rules, quiet, noisy);
 }
 
-static void pair_test(void **state)
+static void pairs_check(struct harness *in, enum rl_algorithm moves)
 {
-	const char *const *moves = *state;
-
+	h = in;
 	for (int refuses = 0; refuses < RL_ALGORITHM_COUNT; refuses++)
 		for (int by_source = 0; by_source < 2; by_source++)
 			pair_check(&(struct pair){
-				.moves = moves - moving,
+				.moves = moves,
 				.refuses = refuses,
 				.by_source = by_source,
 			});
 }
 
-/* ---- the groups */
-
-HARNESS_OF_EACH(hot_set_up, hot_tear_down, h, .table = RL_TABLE_HOT)
-HARNESS_OF_EACH(lru_set_up, lru_tear_down, h, .table = RL_TABLE_LRU)
-
-#define PAIR(i)                                                      \
-	{                                                            \
-		moving[i], pair_test, NULL, NULL, (void *)&moving[i] \
-	}
-
-int main(void)
+ROWS(hot_test, moving, row)
 {
-	const struct CMUnitTest pairs[] = {
-		PAIR(RL_TOKEN_BUCKET),   PAIR(RL_LEAKY_BUCKET), PAIR(RL_FIXED_WINDOW),
-		PAIR(RL_SLIDING_WINDOW), PAIR(RL_SLIDING_LOG),  PAIR(RL_WARM_UP),
-	};
-	int failed = cmocka_run_group_tests(pairs, hot_set_up, hot_tear_down);
+	pairs_check(hot, row - moving);
+}
 
-	return failed + cmocka_run_group_tests(pairs, lru_set_up, lru_tear_down);
+ROWS(lru_test, moving, row)
+{
+	pairs_check(lru, row - moving);
 }

@@ -9,7 +9,10 @@
 
 #include <pthread.h>
 
-static struct harness *h;
+HARNESS(hot, .table = RL_TABLE_HOT, .real_time = true)
+HARNESS(lru, .table = RL_TABLE_LRU, .real_time = true)
+
+static struct harness *h; /* one of them */
 
 #define ALLOWANCE 1000
 #define RACES     300000
@@ -57,16 +60,17 @@ static void alone_spend(unsigned int packets)
 
 /* The destination admits a packet every microsecond, for which both CPUs take from the source's
  * limit: the loser gets a refund. All of the allowance is then spent on packets that passed. */
-static void race_test(void **state)
+static void race_in(struct harness *in, const char *limit)
 {
-	const char *limit = *state;
 	char rules[200];
-	uint64_t before = harness_passed(h), raced, passed;
+	uint64_t before, raced, passed;
 
 	if (cpus_usable() < 2) {
 		skip();
 		return;
 	}
+	h = in;
+	before = harness_passed(h);
 	snprintf(rules, sizeof(rules), "any limit %s;any limit 500000/s burst 1 per dest", limit);
 	harness_renew(h, rules);
 	alone_spend(2); /* or two CPUs that meet a new key may each take for it: bpf/limit/hot.h */
@@ -79,26 +83,22 @@ static void race_test(void **state)
 	assert_int_equal(passed, ALLOWANCE);
 }
 
-/* ---- the groups */
+/* ---- */
 
-HARNESS_OF_EACH(hot_set_up, hot_tear_down, h, .table = RL_TABLE_HOT, .real_time = true)
-HARNESS_OF_EACH(lru_set_up, lru_tear_down, h, .table = RL_TABLE_LRU, .real_time = true)
+static const char *const limits[] = {
+	"token-bucket 1000/d burst 1000",
+	"leaky-bucket 1000/d queue 1000",
+	"fixed-window 1000/d",
+	"sliding-window 1000/d",
+	"sliding-log 1000/d",
+};
 
-#define RACE(limit)                                                    \
-	{                                                              \
-		"race, " limit, race_test, NULL, NULL, (void *)(limit) \
-	}
-
-int main(void)
+ROWS(hot_test, limits, limit)
 {
-	const struct CMUnitTest races[] = {
-		RACE("token-bucket 1000/d burst 1000"),
-		RACE("leaky-bucket 1000/d queue 1000"),
-		RACE("fixed-window 1000/d"),
-		RACE("sliding-window 1000/d"),
-		RACE("sliding-log 1000/d"),
-	};
-	int failed = cmocka_run_group_tests(races, hot_set_up, hot_tear_down);
+	race_in(hot, *limit);
+}
 
-	return failed + cmocka_run_group_tests(races, lru_set_up, lru_tear_down);
+ROWS(lru_test, limits, limit)
+{
+	race_in(lru, *limit);
 }

@@ -3,7 +3,6 @@
  * from, nor applies to a packet that another rule decides; that they evict nothing.
  * test_hot_differential.c and test_bucket.c test that verdicts are the same with and without them.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>

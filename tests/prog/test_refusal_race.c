@@ -4,7 +4,6 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -91,8 +90,7 @@ NAMED_TEST("two refusals are made at once", race_test)
 
 	if (cpus_usable() < 2)
 		skip();
-	h = harness_open(&options);
-	assert_non_null(h);
+	h = harness_must_open(&options);
 	harness_policy(h, POLICY);
 	frame_build(&frame_a, "ip4 udp");
 	frame_build(&frame_b, "ip4 udp");

@@ -560,8 +560,7 @@ static void random_test(void **state)
 	by_dest = own.by_dest;
 	has_extras = own.program_uses & RL_USE_EXTRAS;
 	frames_build();
-	h = harness_open(&own);
-	assert_non_null(h);
+	h = harness_must_open(&own);
 	for (uint64_t i = from; i < from + runs; i++) {
 		run_seed = i;
 		seed = (i * 3 + (options - kinds)) * 0x9e3779b97f4a7c15ull;

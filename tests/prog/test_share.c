@@ -209,9 +209,8 @@ TEST(keep_set_dest_test)
 	static const char member[] = "ip4=192.0.2.1>198.51.100.7 udp pad=38";
 	static const char other[] = "ip4=192.0.2.1>198.51.100.8 udp pad=38";
 
-	by_dest = harness_open(
+	by_dest = harness_must_open(
 		&(struct harness_options){.program_uses = USES, .by_dest = true, .seed = {5, 9}});
-	assert_non_null(by_dest);
 	h = by_dest;
 	at(NS_PER_DAY);
 	harness_renew(h, "set gold; device limit 80kbyte/s burst 8kbyte keep 4kbyte for @gold");

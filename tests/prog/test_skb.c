@@ -251,9 +251,8 @@ TEST(tagged_match_test)
 {
 	static const struct harness_options with_matches = {.hook = RL_HOOK_INGRESS,
 							    .program_uses = RL_USE_PROGRAM};
-	struct harness *h = harness_open(&with_matches);
+	struct harness *h = harness_must_open(&with_matches);
 
-	assert_non_null(h);
 	harness_policy(h, "any udp payload 2 beef length 32 ttl 7 dscp 9 vlan 5 deny");
 	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
 	assert_true(programs >= 0);

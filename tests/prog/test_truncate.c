@@ -147,11 +147,10 @@ TEST(pieces_test)
 {
 	static const struct harness_options options = {.mtu = 9000,
 						       .program_uses = RL_USE_TRUNCATE};
-	struct harness *jumbo = harness_open(&options);
+	struct harness *jumbo = harness_must_open(&options);
 	enum rl_reason reason = RL_REASON_TRUNCATED;
 	static struct frame frame;
 
-	assert_non_null(jumbo);
 	scenario_run(jumbo, "= any limit 1/h burst 1 per rule over truncate | " QUERY
 			    " : within | " QUERY " : truncated");
 	frame_build(&frame, QUERY " pad=2000");

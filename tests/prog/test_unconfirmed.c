@@ -4,8 +4,6 @@
  * creations a key is held to the limit's rate.
  */
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -45,10 +43,9 @@ static const struct lasting {
 static struct harness *begin(uint32_t sources, const char *limit)
 {
 	struct harness_options options = {.sources = sources, .seed = {21, 34}};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 	char rule[128];
 
-	assert_non_null(h);
 	snprintf(rule, sizeof(rule), "any limit %s", limit);
 	harness_policy(h, rule);
 	return h;
@@ -170,11 +167,10 @@ static void lasts_test(void **state)
 {
 	const struct lasting *lasting = *state;
 	struct harness_options options = {.sources = lasting->sources, .log_depth = 1024};
-	struct harness *h = harness_open(&options);
+	struct harness *h = harness_must_open(&options);
 	uint8_t who[16], addr[16];
 	uint32_t stranger = 1000;
 
-	assert_non_null(h);
 	harness_policy(h, lasting->rule);
 	address_ip4(who, 1);
 	assert_int_equal(harness_within(h, who, 6), 5);

@@ -101,8 +101,7 @@ ROWS(within_steps, rows, row)
 
 	if (row->proof == RL_PROOF_CONNTRACK && conntrack_read() < CONNTRACK_EMPTY)
 		skip(); /* no kernel of these tests is without it but by choice */
-	h = harness_open(&options);
-	assert_non_null(h);
+	h = harness_must_open(&options);
 	steps_within(row->name, h->program_fd);
 	if (h->companion)
 		steps_within("its companion", bpf_program__fd(h->companion->progs.rlctl_sent));

@@ -227,7 +227,7 @@ TEST(says_which_rule, fresh)
 	static const char *const words[] = {"ip4=10.0.0.1 udp", "ip4=11.0.0.1 udp",
 					    "ip4=11.0.0.1 udp", "ip4=12.0.0.1 udp"};
 	static const int wanted[] = {1, 2, 2, 0}; /* in the order of the policy: device is first */
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct watch *watch;
 
 	policy_of("10.0.0.0/8 deny;11.0.0.0/8 limit 1/hour burst 1;"
@@ -243,7 +243,6 @@ TEST(says_which_rule, fresh)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		assert_int_equal(seen.samples[i].counter_id, policy.rules[wanted[i]].counter_id);
 	watch_close(watch);
-	policy_clear(&policy);
 }
 
 /* ---- how many, and for how many */
@@ -435,7 +434,7 @@ static const struct filter {
 
 static uint32_t slot_of(const char *text)
 {
-	struct policy policy = {0};
+	CLEARED_POLICY struct policy policy = {0};
 	struct policy_error err;
 	struct policy_context ctx;
 	const struct rule *found;
@@ -448,7 +447,6 @@ static uint32_t slot_of(const char *text)
 	found = policy_find(&policy, &rule);
 	assert_non_null(found);
 	slot = found ? found->counter_id : 0;
-	policy_clear(&policy);
 	return slot;
 }
 
