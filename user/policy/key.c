@@ -21,10 +21,10 @@ struct lengths {
 	uint8_t len4, len6;
 };
 
-/* A key as it is written. `given`: the lengths of which are. */
+/* A key as it is written. */
+#define NOT_GIVEN 255
 struct written {
 	uint8_t parts;
-	uint8_t given4, given6;
 	struct lengths source, dest;
 };
 
@@ -93,7 +93,7 @@ static int lengths_parse(struct parser *p, char *text, uint8_t part, struct writ
 {
 	struct lengths *lengths = part == RL_PART_SOURCE ? &key->source : &key->dest;
 	char *comma = strchr(text, ',');
-	uint64_t len4, len6 = 0;
+	uint64_t len4, len6 = NOT_GIVEN;
 	int rc;
 
 	if (comma)
@@ -106,8 +106,6 @@ static int lengths_parse(struct parser *p, char *text, uint8_t part, struct writ
 			      "has invalid prefix lengths: write for example source/24 or "
 			      "source/24,56 (0 to 32 for IPv4, 0 to 128 for IPv6)");
 	*lengths = (struct lengths){len4, len6};
-	key->given4 |= part;
-	key->given6 |= comma ? part : 0;
 	return 0;
 }
 
@@ -139,31 +137,28 @@ static int part_parse(struct parser *p, char *text, struct written *key)
 	return slash ? lengths_parse(p, slash, part, key) : 0;
 }
 
-static void lengths_fill(struct written *key)
+static void lengths_fill(struct lengths *lengths, uint8_t parts)
 {
-	struct lengths usual = lengths_default(key->parts);
+	struct lengths usual = lengths_default(parts);
 
-	if (!(key->given4 & RL_PART_SOURCE))
-		key->source.len4 = usual.len4;
-	if (!(key->given6 & RL_PART_SOURCE))
-		key->source.len6 = usual.len6;
-	if (!(key->given4 & RL_PART_DEST))
-		key->dest.len4 = usual.len4;
-	if (!(key->given6 & RL_PART_DEST))
-		key->dest.len6 = usual.len6;
+	if (lengths->len4 == NOT_GIVEN)
+		lengths->len4 = usual.len4;
+	if (lengths->len6 == NOT_GIVEN)
+		lengths->len6 = usual.len6;
 }
 
 static int parts_parse(struct parser *p)
 {
 	char *rest = p->word, *part;
-	struct written key = {0};
+	struct written key = {.source = {NOT_GIVEN, NOT_GIVEN}, .dest = {NOT_GIVEN, NOT_GIVEN}};
 	int rc = 0;
 
 	while (!rc && (part = strsep(&rest, "+")))
 		rc = part_parse(p, part, &key);
 	if (rc)
 		return rc;
-	lengths_fill(&key);
+	lengths_fill(&key.source, key.parts);
+	lengths_fill(&key.dest, key.parts);
 	key_put(&p->rule->limit, &key);
 	return 0;
 }

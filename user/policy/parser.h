@@ -212,8 +212,9 @@ struct reading {
 	struct policy_errors *errors;
 };
 
-/* Of a line with an error, that of its first word which is wrong: adds what it would have defined,
- * and rules that name what it names, to reading->damaged, and errors of its filters. 0 or -ENOMEM.
+/* Reads a line with an error, that of its first word which is wrong: adds what it would have
+ * defined, and rules that name what it names, to reading->damaged, and errors of its filters. 0 or
+ * -ENOMEM.
  */
 int damaged_line_read(struct reading *reading, const char *text, size_t len,
 		      const struct policy_error *known);

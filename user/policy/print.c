@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "policy/alarm.h"
 #include "policy/field.h"
 #include "policy/key.h"
 #include "policy/names.h"
 #include "policy/policy.h"
-#include "policy/sets/set.h"
 
 struct writer {
 	char *buf;
@@ -330,25 +328,4 @@ void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		      const struct policy_context *ctx)
 {
 	put_statement(buf, "", rule, ctx);
-}
-
-/* ---- a whole policy */
-
-void policy_lines(const struct policy *policy, const struct policy_context *ctx,
-		  policy_line_fn tell, void *arg)
-{
-	char line[SET_TEXT_MAX > ALARM_TEXT_MAX ? SET_TEXT_MAX : ALARM_TEXT_MAX];
-
-	for (size_t i = 0; i < policy->set_count; i++) {
-		set_print(line, sizeof(line), &policy->sets[i]);
-		tell(line, arg);
-	}
-	for (size_t i = 0; i < policy->alarm_count; i++) {
-		alarm_print(line, sizeof(line), &policy->alarms[i], ctx);
-		tell(line, arg);
-	}
-	policy_for_each (policy, rule) {
-		statement_print(line, rule, ctx);
-		tell(line, arg);
-	}
 }

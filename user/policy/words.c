@@ -141,7 +141,7 @@ int parse_name(struct parser *p, const char *name, const char *of, const char *e
 			"0-9, - and _",
 			of);
 	memset(out, 0, NAMED_MAX + 1);
-	memcpy(out, name, strlen(name));
+	snprintf(out, NAMED_MAX + 1, "%s", name);
 	word_next(p);
 	return 0;
 }

@@ -69,21 +69,18 @@ struct line {
 	const char *at, *end;
 };
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
+#define BLANKS " \t\r"
 
 static void blanks_skip(struct line *line)
 {
-	while (line->at < line->end && is_blank(*line->at))
+	while (line->at < line->end && is_one_of(*line->at, BLANKS))
 		line->at++;
 }
 
 static void line_trim(struct line *line)
 {
 	blanks_skip(line);
-	while (line->at < line->end && is_blank(line->end[-1]))
+	while (line->at < line->end && is_one_of(line->end[-1], BLANKS))
 		line->end--;
 }
 
@@ -97,7 +94,7 @@ static struct line word_take(struct line *line)
 {
 	struct line word = {line->at, line->at};
 
-	while (word.end < line->end && !is_blank(*word.end) && !is_one_of(*word.end, ",;|#\""))
+	while (word.end < line->end && !is_one_of(*word.end, BLANKS ",;|#\""))
 		word.end++;
 	line->at = word.end;
 	return word;
@@ -120,7 +117,7 @@ static struct line column_take(struct line *line, char joined[2 * WORD_SIZE])
 	word = word_take(line);
 	rest = *line;
 	blanks_skip(&rest);
-	if (rest.end - rest.at < 3 || rest.at[0] != '-' || !is_blank(rest.at[1]))
+	if (rest.end - rest.at < 3 || rest.at[0] != '-' || !is_one_of(rest.at[1], BLANKS))
 		return word;
 	rest.at++;
 	blanks_skip(&rest);
