@@ -24,7 +24,7 @@
 #include "kernel/proof/peers.h"
 #include "kernel/scope.h"
 #include "kernel/state/accounts.h"
-#include "kernel/state/alarms.h"
+#include "kernel/state/alarm_maps.h"
 #include "kernel/state/bans.h"
 #include "rlctl.skel.h"
 #include "rlctl_answers.skel.h"

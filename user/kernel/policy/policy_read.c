@@ -16,11 +16,10 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/maps/policy_maps.h"
 #include "kernel/maps/prefix_maps.h"
-#include "kernel/maps/slot_maps.h"
 #include "kernel/policy/comments.h"
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/alarms.h"
+#include "kernel/state/alarm_maps.h"
 
 #define READ_RETRIES 100
 

@@ -31,7 +31,7 @@
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
 #include "kernel/state/accounts.h"
-#include "kernel/state/alarms.h"
+#include "kernel/state/alarm_maps.h"
 #include "kernel/state/share_counts.h"
 #include "policy/alarm.h"
 #include "policy/sets/set.h"
