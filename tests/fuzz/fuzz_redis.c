@@ -15,8 +15,7 @@
 
 #include "base/units.h"
 #include "cli/cmd.h"
-#include "fleet/fleet.h"
-#include "fleet/link.h"
+#include "fleet/agent_parts.h"
 #include "fleet/url.h"
 #include "fuzz.h"
 #include "kernel/maps/fleet_maps.h"
@@ -25,6 +24,9 @@
 #define PASSWORD  0x80
 #define PERIOD_NS (10 * NS_PER_SECOND)
 
+static const struct fleet_options options = {.fleet = "fuzz"};
+static struct agent agent = {.options = &options,
+			     .pace = {.patience_ns = NS_PER_SECOND, .members = 2}};
 static struct fleet_url url = {.scheme = FLEET_UNIX, .host_count = 1, .shards = 1};
 static int listener;
 static sem_t served;           /* a connection is over */
@@ -105,13 +107,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- */
 
-static void questions_ask(struct fleet_cluster *cluster, size_t count)
+static void questions_ask(size_t count)
 {
-	const struct fleet_pace pace = {.patience_ns = NS_PER_SECOND, .members = 2};
-	const struct fleet_requester asker = {.cluster = cluster, .fleet = "fuzz", .pace = &pace};
 	const struct fleet_limit limit = {.rule.limit.period_ns = PERIOD_NS, .packet = 1};
 	struct fleet_entry entries[KEYS] = {0}, *asked[KEYS];
-	const struct fleet_requests asking = {.entries = asked, .count = count};
 	char wrong[LINK_ERROR_MAX] = "";
 	int ret = 0;
 
@@ -119,8 +118,10 @@ static void questions_ask(struct fleet_cluster *cluster, size_t count)
 		entries[i].limit = &limit;
 		asked[i] = &entries[i];
 	}
-	for (int kind = 0; !ret && kind < FLEET_REQUEST_KINDS; kind++)
-		ret = fleet_requests_send(&asker, kind, &asking, wrong);
+	for (int kind = 0; !ret && kind < FLEET_REQUEST_KINDS; kind++) {
+		agent.ask[kind] = (struct fleet_requests){.entries = asked, .count = count};
+		ret = fleet_requests_send(&agent, kind, wrong);
+	}
 	require(!ret || strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
 }
 
@@ -139,7 +140,7 @@ static void url_check(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char wrong[LINK_ERROR_MAX] = "", *text;
-	static struct fleet_cluster cluster;
+	struct fleet_cluster *cluster = &agent.cluster;
 
 	if (!size || memchr(data, '\0', size)) /* text, so that all of it is looked at below */
 		return 0;
@@ -149,13 +150,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answers = data + 1;
 	answers_size = size - 1;
 	snprintf(url.password, sizeof(url.password), "%s", data[0] & PASSWORD ? "secret" : "");
-	cluster.url = &url;
-	cluster.connect_ns = cluster.timeout_ns = NS_PER_SECOND;
-	if (cluster_open(&cluster, wrong)) {
+	cluster->url = &url;
+	cluster->connect_ns = cluster->timeout_ns = NS_PER_SECOND;
+	if (cluster_open(cluster, wrong)) {
 		require(*wrong && strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
 	} else {
-		questions_ask(&cluster, data[0] % KEYS + 1);
-		cluster_close(&cluster);
+		questions_ask(data[0] % KEYS + 1);
+		cluster_close(cluster);
 	}
 	while (sem_wait(&served)) /* libFuzzer has a timer */
 		;

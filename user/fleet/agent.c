@@ -205,7 +205,6 @@ static int answered(struct agent *a, uint64_t sent_ns, char error[LINK_ERROR_MAX
 
 void agent_exchange(struct agent *a, uint64_t now_ns)
 {
-	const struct fleet_requester asker = {&a->cluster, a->options->fleet, &a->maps, &a->pace};
 	char error[LINK_ERROR_MAX] = "out of memory";
 	size_t count = due_choose(a, now_ns);
 	uint64_t sent_ns = fleet_now_ns();
@@ -222,7 +221,7 @@ void agent_exchange(struct agent *a, uint64_t now_ns)
 	}
 	asked = a->ask[FLEET_SHARES].count || a->ask[FLEET_WINDOWS].count;
 	for (int kind = 0; ret >= 0 && kind < FLEET_REQUEST_KINDS; kind++) {
-		ret = fleet_requests_send(&asker, kind, &a->ask[kind], error);
+		ret = fleet_requests_send(a, kind, error);
 		later |= ret;
 	}
 	if (ret >= 0 && now_ns - a->heartbeat_ns >= HEARTBEAT_NS) {

@@ -7,6 +7,13 @@
 #include "kernel/instance/instance.h"
 #include "kernel/maps/fleet_maps.h"
 
+enum fleet_request_kind { FLEET_SHARES, FLEET_WINDOWS, FLEET_REQUEST_KINDS };
+
+struct fleet_requests {
+	struct fleet_entry **entries;
+	size_t count;
+};
+
 struct agent {
 	const struct instance *instance;
 	const struct fleet_options *options;
@@ -42,6 +49,12 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why);
 
 /* Sends requests for the keys that are due, and the heartbeat; applies the answers. */
 void agent_exchange(struct agent *a, uint64_t now_ns);
+
+/* ---- batch.c */
+
+/* Sends the requests of this kind, sorted by shard, and applies the answers. 0; 1: some keys stay
+ * due, since their shard moves; or -1 with the error: close the connections then. */
+int fleet_requests_send(struct agent *a, enum fleet_request_kind kind, char error[LINK_ERROR_MAX]);
 
 /* ---- members.c: how many members the fleet has */
 

@@ -10,9 +10,7 @@
 #include <hiredis/hiredis.h>
 
 #include "base/units.h"
-#include "fleet/fleet.h"
-#include "fleet/link.h"
-#include "kernel/maps/fleet_maps.h"
+#include "fleet/agent_parts.h"
 
 #define BATCH      100 /* keys per call */
 #define IN_FLIGHT  4   /* calls to a node */
@@ -58,18 +56,18 @@ static void call_number(struct call *call, int64_t n)
 }
 
 /* The node, or -1. */
-static int batch_send(const struct fleet_requester *asker, bool window,
-		      struct fleet_entry **entries, size_t count)
+static int batch_send(struct agent *a, bool window, struct fleet_entry **entries, size_t count)
 {
 	static struct call call;
 
 	call.count = 2;
 	call.number_count = 0;
 	call_number(&call, (int64_t)count + 1);
-	fleet_key_make(call.capacity, asker->fleet, entries[0]->shard, "capacity");
+	fleet_key_make(call.capacity, a->options->fleet, entries[0]->shard, "capacity");
 	call_word(&call, call.capacity);
 	for (size_t i = 0; i < count; i++) {
-		fleet_key_make(call.keys[i], asker->fleet, entries[i]->shard, entries[i]->name);
+		fleet_key_make(call.keys[i], a->options->fleet, entries[i]->shard,
+			       entries[i]->name);
 		call_word(&call, call.keys[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -92,25 +90,25 @@ static int batch_send(const struct fleet_requester *asker, bool window,
 		call.words[call.count] = call.packed;
 		call.lengths[call.count++] = SHARE_SIZE * count;
 	}
-	return cluster_call(asker->cluster, entries[0]->shard, window ? SCRIPT_WINDOW : SCRIPT_RATE,
+	return cluster_call(&a->cluster, entries[0]->shard, window ? SCRIPT_WINDOW : SCRIPT_RATE,
 			    call.count, call.words, call.lengths);
 }
 
-static void shares_read(const struct fleet_requester *asker, const redisReply *reply,
-			struct fleet_entry **entries, size_t count, uint64_t sent_ns)
+static void shares_read(struct agent *a, const redisReply *reply, struct fleet_entry **entries,
+			size_t count, uint64_t sent_ns)
 {
 	uint32_t second = reply_number(reply, 0, 0, UINT32_MAX * 1000ll) / 1000;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t answer = reply_number(reply, i + 1, 0, INT64_MAX);
 
-		fleet_entry_grant(entries[i], asker->maps, asker->pace, answer & SHARE_MASK,
+		fleet_entry_grant(entries[i], &a->maps, &a->pace, answer & SHARE_MASK,
 				  answer >> SHARE_BITS, second, sent_ns);
 	}
 }
 
-static void windows_read(const struct fleet_requester *asker, const redisReply *reply,
-			 struct fleet_entry **entries, size_t count, uint64_t sent_ns)
+static void windows_read(struct agent *a, const redisReply *reply, struct fleet_entry **entries,
+			 size_t count, uint64_t sent_ns)
 {
 	for (size_t i = 0; i < count; i++) {
 		int64_t period_ms = entries[i]->limit->rule.limit.period_ns / NS_PER_MS;
@@ -118,8 +116,8 @@ static void windows_read(const struct fleet_requester *asker, const redisReply *
 		int64_t lasts_ms = reply_number(reply, 3 * i + 2, 0, period_ms);
 		int64_t start = reply_number(reply, 3 * i + 3, 0, INT64_MAX);
 
-		fleet_entry_window(entries[i], asker->maps, asker->pace, lease,
-				   lasts_ms * NS_PER_MS, start, sent_ns);
+		fleet_entry_window(entries[i], &a->maps, &a->pace, lease, lasts_ms * NS_PER_MS,
+				   start, sent_ns);
 	}
 }
 
@@ -131,16 +129,16 @@ struct flight {
 };
 
 /* As cluster_answer. */
-static int batch_receive(const struct fleet_requester *asker, bool window,
-			 const struct flight *flight, char error[LINK_ERROR_MAX])
+static int batch_receive(struct agent *a, bool window, const struct flight *flight,
+			 char error[LINK_ERROR_MAX])
 {
 	redisReply *reply;
-	int ret = cluster_answer(asker->cluster, flight->entries[0]->shard, flight->node, &reply,
-				 error);
+	int ret =
+		cluster_answer(&a->cluster, flight->entries[0]->shard, flight->node, &reply, error);
 
 	if (ret)
 		return ret;
-	(window ? windows_read : shares_read)(asker, reply, flight->entries, flight->count,
+	(window ? windows_read : shares_read)(a, reply, flight->entries, flight->count,
 					      flight->sent_ns);
 	freeReplyObject(reply);
 	return 0;
@@ -156,19 +154,19 @@ static bool is_busy(const struct fleet_cluster *c, const struct fleet_entry *nex
 	return c->nodes[cluster_node(c, next->shard)].pending >= IN_FLIGHT;
 }
 
-int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
-			const struct fleet_requests *ask, char error[LINK_ERROR_MAX])
+int fleet_requests_send(struct agent *a, enum fleet_request_kind kind, char error[LINK_ERROR_MAX])
 {
+	const struct fleet_requests *ask = &a->ask[kind];
 	struct flight flights[FLIGHTS];
 	uint64_t begin_ns = fleet_now_ns(), took_ns;
 	size_t sent = 0, received = 0, first = 0, next = 0;
 	int ret, later = 0;
 
-	if (asker->cluster->url->shards > 1)
+	if (a->cluster.url->shards > 1)
 		qsort(ask->entries, ask->count, sizeof(struct fleet_entry *), shard_compare);
 	while (received < ask->count) {
 		while (next == first || (sent < ask->count && next - first < FLIGHTS &&
-					 !is_busy(asker->cluster, ask->entries[sent]))) {
+					 !is_busy(&a->cluster, ask->entries[sent]))) {
 			struct flight *f = &flights[next++ % FLIGHTS];
 
 			f->entries = ask->entries + sent;
@@ -177,18 +175,18 @@ int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_
 			       ask->entries[sent + f->count]->shard == ask->entries[sent]->shard)
 				f->count++;
 			f->sent_ns = fleet_now_ns();
-			f->node = batch_send(asker, kind, f->entries, f->count);
+			f->node = batch_send(a, kind, f->entries, f->count);
 			if (f->node < 0)
 				return -1;
 			sent += f->count;
 		}
-		ret = batch_receive(asker, kind, &flights[first % FLIGHTS], error);
+		ret = batch_receive(a, kind, &flights[first % FLIGHTS], error);
 		if (ret < 0)
 			return -1;
 		later |= ret;
 		received += flights[first++ % FLIGHTS].count;
 		took_ns = fleet_now_ns() - begin_ns;
-		if (took_ns > asker->pace->patience_ns)
+		if (took_ns > a->pace.patience_ns)
 			return link_error(error, "Redis is too slow: %zu of %zu keys in %llu ms",
 					  received, ask->count,
 					  (unsigned long long)took_ns / NS_PER_MS);

@@ -10,7 +10,6 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "fleet/link.h"
 #include "fleet/url.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/fleet_maps.h"
@@ -55,7 +54,7 @@ uint64_t fleet_limit_overshoot(const struct fleet_limit *limit, uint32_t members
 uint64_t fleet_limit_rate(const struct fleet_limit *limit, double share);
 uint64_t fleet_limit_leased(const struct fleet_limit *limit);
 
-/* Of text_hash(), as all members begin it. */
+/* All members begin text_hash() with it. */
 #define FLEET_HASH 0xcbf29ce484222325ull
 
 /* ---- lease.c: one key */
@@ -111,28 +110,9 @@ void fleet_entry_reset(struct fleet_entry *e);
 
 /* ---- batch.c: the requests of one tick */
 
-enum fleet_request_kind { FLEET_SHARES, FLEET_WINDOWS, FLEET_REQUEST_KINDS };
-
 #define FLEET_KEY_MAX (2 * RL_FLEET_NAME + 128)
 /* A key in Redis, rlctl:{FLEET}:NAME, or rlctl:{FLEET:SHARD}:NAME from the second shard on. */
 void fleet_key_make(char out[FLEET_KEY_MAX], const char *fleet, int shard, const char *name);
-
-struct fleet_requests {
-	struct fleet_entry **entries;
-	size_t count;
-};
-
-struct fleet_requester {
-	struct fleet_cluster *cluster;
-	const char *fleet;
-	const struct fleet_maps *maps;
-	const struct fleet_pace *pace;
-};
-
-/* Sends the requests, sorted by shard, and applies the answers. 0; 1: some keys stay due, since
- * their shard moves; or -1 with the error: close the connections then. */
-int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
-			const struct fleet_requests *ask, char error[LINK_ERROR_MAX]);
 
 /* ---- table.c: all keys; NULL: none */
 
