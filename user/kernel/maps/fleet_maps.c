@@ -14,7 +14,7 @@
 #include "base/message.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/policy/policy_read.h"
+#include "kernel/policy/header_in_force.h"
 #include "kernel/scope.h"
 
 uint64_t fleet_now_ns(void)

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "compile/compile.h"
 #include "kernel/maps/map.h"

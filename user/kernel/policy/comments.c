@@ -38,18 +38,6 @@ static struct rl_comment_key key_of(uint32_t id)
 
 /* ---- reading */
 
-static int comment_read(int fd, struct rule *rule)
-{
-	struct rl_comment_key key = key_of(rule->comment_id);
-	struct rl_comment comment;
-	int ret = bpf_map_lookup_elem(fd, &key, &comment);
-
-	if (ret)
-		return ret == -ENOENT ? 1 : ret;
-	comment_set(rule, comment.text, comment.text + strnlen(comment.text, sizeof(comment.text)));
-	return 0;
-}
-
 int comments_read(const struct instance *instance, struct policy *policy)
 {
 	int ret = 0;
@@ -60,10 +48,15 @@ int comments_read(const struct instance *instance, struct policy *policy)
 	if (fd < 0)
 		return fd == -ENOENT ? 1 : fd;
 	policy_for_each (policy, rule) {
-		int one = rule->comment_id ? comment_read(fd, rule) : 0;
+		struct rl_comment_key key = key_of(rule->comment_id);
+		struct rl_comment comment;
+		int one = key.id ? bpf_map_lookup_elem(fd, &key, &comment) : -ENOENT;
 
-		if (one && ret >= 0)
-			ret = one;
+		if (!one)
+			comment_set(rule, comment.text,
+				    comment.text + strnlen(comment.text, sizeof(comment.text)));
+		else if (key.id && ret >= 0)
+			ret = one == -ENOENT ? 1 : one;
 	}
 	return ret;
 }

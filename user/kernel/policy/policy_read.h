@@ -34,10 +34,11 @@ void report_read_error(const struct instance *instance, int error);
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
 			 struct policy *out);
 
-/* The same without comments, and with the header in force. 1 if the trie has the prefix, -ENOENT if
- * no policy was written yet. Silent. */
-int prefix_rules_read(const struct instance *instance, const struct rule *prefix,
-		      struct policy *out, struct rl_policy_header *header);
+/* A part of the policy as a policy of its own, without comments, and the header in force: the rules
+ * of the prefix; `all`: of all prefixes that hold it, of all sets, of `any` and of `device`. 1 if
+ * the trie has such a prefix, -ENOENT if no policy was written yet. Silent. */
+int policy_part_read(const struct instance *instance, const struct rule *prefix, bool all,
+		     struct rl_policy_header *header, struct policy *out);
 
 /* The rules of all prefixes that hold the address (mapped), of all sets, of `any` and of `device`.
  * Reports. */

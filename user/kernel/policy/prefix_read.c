@@ -25,7 +25,7 @@
 
 #define READ_RETRIES 100
 
-/* Of a policy without its prefixes: leaves the rules of this prefix alone. */
+/* Leaves the rules of this prefix alone in a policy that has no prefixes of addresses. */
 static void others_drop(struct compiled *policy, const struct rule *prefix)
 {
 	struct rl_set_groups *groups = policy->groups;
@@ -97,9 +97,7 @@ static int range_read(const struct instance *instance, struct rl_range *range, s
 				   count);
 }
 
-/* A part of the policy as a policy of its own: the rules of the prefix; or of all prefixes that
- * hold it, of all sets, of `any` and of `device`. 1 if the trie has such a prefix. */
-static int part_read(const struct instance *instance, const struct rule *prefix, bool all,
+int policy_part_read(const struct instance *instance, const struct rule *prefix, bool all,
 		     struct rl_policy_header *header, struct policy *out)
 {
 	struct compiled part = {0};
@@ -158,7 +156,7 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
 		struct rl_policy_header before, after;
 
-		ret = part_read(instance, &prefix, true, &before, out);
+		ret = policy_part_read(instance, &prefix, true, &before, out);
 		if (!policy_header_read(instance, &after) && after.written != before.written) {
 			policy_clear(out);
 			ret = -EAGAIN;
@@ -167,16 +165,10 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 	return read_end(instance, ret, out);
 }
 
-int prefix_rules_read(const struct instance *instance, const struct rule *prefix,
-		      struct policy *out, struct rl_policy_header *header)
-{
-	return part_read(instance, prefix, false, header, out);
-}
-
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
 			 struct policy *out)
 {
 	struct rl_policy_header header;
 
-	return read_end(instance, part_read(instance, prefix, false, &header, out), out);
+	return read_end(instance, policy_part_read(instance, prefix, false, &header, out), out);
 }

@@ -21,10 +21,8 @@
 #include <bpf/bpf.h>
 
 #include "compile/compile.h"
-#include "kernel/attach/program_fit.h"
 #include "kernel/attach/qdisc.h"
 #include "kernel/attach/trial_record.h"
-#include "kernel/instance/change.h"
 #include "kernel/instance/instance.h"
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map_in_map.h"
@@ -103,7 +101,7 @@ static int change_compile(struct change *change, struct policy *current)
 	struct compile_context ctx;
 	struct rl_policy_header header;
 	bool trie_has;
-	int ret = prefix_rules_read(change->instance, change->prefix, current, &header);
+	int ret = policy_part_read(change->instance, change->prefix, false, &header, current);
 
 	if (ret < 0)
 		return ret == -ENOENT ? -EAGAIN : ret; /* no policy was written yet */

@@ -8,7 +8,6 @@
  */
 #include "kernel/sets/set_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

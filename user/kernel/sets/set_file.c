@@ -71,7 +71,7 @@ static int text_read(int fd, char *text, size_t size)
 static bool is_settled(const struct rl_set_words *words, const struct set_stamp *before)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
-	struct set_stamp after;
+	struct set_stamp after = {0};
 
 	return !set_stamp_get(words, &after) && after.inode == before->inode &&
 	       after.size == before->size && after.time_ns == before->time_ns &&
@@ -83,7 +83,7 @@ static int file_read(const struct rl_set_words *words, uint64_t size_max, char *
 		     struct set_stamp *stamp)
 {
 	CLOSED int fd = open(words->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat file;
+	struct stat file = {0};
 	int ret = fd < 0 || fstat(fd, &file) ? -errno : 0;
 
 	*text = NULL;

@@ -11,7 +11,7 @@
 #include "base/message.h"
 #include "compile/compile.h"
 #include "kernel/instance/open.h"
-#include "kernel/policy/policy_read.h"
+#include "kernel/policy/header_in_force.h"
 #include "kernel/scope.h"
 #include "kernel/sets/set_file.h"
 #include "policy/sets/member_file.h"
@@ -283,35 +283,28 @@ struct known {
 	struct rl_set sets[RL_SETS_MAX];
 };
 
-static int known_read(const struct target *target, struct known *out)
-{
-	struct instance instance;
-	int ret = instance_open(target, false, &instance);
-
-	if (ret)
-		return ret;
-	ret = sets_words_read(&instance, out->words);
-	if (!ret)
-		ret = sets_read(&instance, out->sets);
-	if (ret)
-		fail("%s: its sets could not be read: %s", instance.device, strerror(-ret));
-	instance_close(&instance);
-	return ret;
-}
-
 int sets_load(struct set_load *load)
 {
 	FREED struct known *known = calloc(1, sizeof(*known));
+	struct instance instance;
 	bool failed = false;
+	int ret;
 
 	if (!known)
 		return fail("out of memory");
-	if (known_read(load->target, known))
+	if (instance_open(load->target, false, &instance))
+		return -1;
+	ret = sets_words_read(&instance, known->words);
+	if (!ret)
+		ret = sets_read(&instance, known->sets);
+	if (ret)
+		fail("%s: its sets could not be read: %s", instance.device, strerror(-ret));
+	instance_close(&instance);
+	if (ret)
 		return -1;
 	for (uint32_t i = 0; i < RL_SETS_MAX; i++) {
 		const struct rl_set_words *words = &known->words[i];
 		bool named = !load->name_count;
-		int ret = 0;
 
 		for (int n = 0; n < load->name_count; n++)
 			if (words->name[0] && !strcmp(load->names[n], words->name)) {
