@@ -14,8 +14,7 @@ volatile __u64 clock_late_ns = 0; /* of the tick clock behind the precise one; f
 
 static __always_inline __u64 clock_tick(void)
 {
-	/* First: no constant is asked for before, whose address would take a register until then.
-	 */
+	/* First, so that the address of the constants takes no register meanwhile. */
 	__u64 jiffies = bpf_jiffies64();
 
 	if (config.clock_injected)
