@@ -9,7 +9,7 @@ static inline const char *hook_name(enum rl_hook hook)
 	return (const char *const[]){"xdp", "ingress", "egress"}[hook];
 }
 
-/* Of a command; xdp need not be named. */
+/* The option of a command, which xdp does not need. */
 static inline const char *hook_option(enum rl_hook hook)
 {
 	return (const char *const[]){"", " --hook ingress", " --hook egress"}[hook];
