@@ -32,22 +32,6 @@ int account_read(const struct instance *instance, uint32_t limit_id, struct rl_s
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int account_remove(int fd, uint32_t limit_id)
-{
-	int ret = bpf_map_delete_elem(fd, &limit_id);
-
-	return ret == -ENOENT ? 0 : ret;
-}
-
-int account_forget(const struct instance *instance, uint32_t limit_id)
-{
-	CLOSED int fd = policy_map_open(instance, POLICY_MAP_accounts);
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	return account_remove(fd, limit_id);
-}
-
 struct sweep {
 	int fd;
 	uint64_t now;
@@ -58,10 +42,9 @@ static int account_sweep(void *arg, const void *key, const void *value)
 {
 	const struct sweep *sweep = arg;
 	const struct rl_state *state = value;
+	int ret = (int64_t)(state->word - sweep->now) > 0 ? 0 : bpf_map_delete_elem(sweep->fd, key);
 
-	return (int64_t)(state->word - sweep->now) > 0
-		       ? 0
-		       : account_remove(sweep->fd, *(const uint32_t *)key);
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int accounts_sweep(const struct instance *instance)

@@ -11,7 +11,6 @@ int accounts_make(const struct instance *instance);
 
 /* The state of an account by the id of its limits; zero if it has none. */
 int account_read(const struct instance *instance, uint32_t limit_id, struct rl_state *out);
-int account_forget(const struct instance *instance, uint32_t limit_id);
 
 /* Removes the accounts whose bucket is as good as new: those whose rules are gone are among them
  * sooner or later. A packet at this moment may cost nothing. */

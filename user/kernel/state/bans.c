@@ -13,35 +13,12 @@
 #include "kernel/maps/map_in_map.h"
 #include "kernel/scope.h"
 
+/* New maps. */
 struct ban_maps {
 	int bans, seats; /* descriptors */
 	uint32_t next;   /* seats in use */
 	uint64_t now_ns; /* when they were created */
 };
-
-static void ban_maps_close(const struct ban_maps *maps)
-{
-	scope_fd(&maps->bans);
-	scope_fd(&maps->seats);
-}
-
-static int ban_maps_create(const struct instance *instance, uint32_t count, struct ban_maps *out)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
-	int ret;
-
-	*out = (struct ban_maps){
-		.bans = bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_bans", sizeof(struct rl_state_key),
-				       sizeof(struct rl_ban), count, NULL),
-		.seats = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_seats", sizeof(uint32_t),
-					sizeof(struct rl_ban_seat), count + 1, &opts),
-		.now_ns = instance_now(instance),
-	};
-	ret = out->bans < 0 ? out->bans : out->seats < 0 ? out->seats : 0;
-	if (ret)
-		ban_maps_close(out);
-	return ret;
-}
 
 /* Into new maps, if it is in force. */
 static int ban_copy(void *arg, const void *key, const void *value)
@@ -67,22 +44,24 @@ static int ban_copy(void *arg, const void *key, const void *value)
  * again. */
 static int bans_build(const struct instance *instance, uint32_t count)
 {
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	CLOSED int bans =
+		bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_bans", sizeof(struct rl_state_key),
+			       sizeof(struct rl_ban), count, NULL);
+	CLOSED int seats = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_seats", sizeof(uint32_t),
+					  sizeof(struct rl_ban_seat), count + 1, &opts);
+	struct ban_maps maps = {.bans = bans, .seats = seats, .now_ns = instance_now(instance)};
 	struct rl_ban_seat hand = {.key.limit_id = count};
-	struct ban_maps maps;
-	int ret = ban_maps_create(instance, count, &maps);
+	int ret = bans < 0 ? bans : seats < 0 ? seats : 0;
 
-	if (ret)
-		return ret;
-	ret = map_walk(inner_open(instance, instance->fd.bans, 0), ban_copy, &maps);
+	if (!ret)
+		ret = map_walk(inner_open(instance, instance->fd.bans, 0), ban_copy, &maps);
 	hand.until_ns = maps.next; /* the clock hand continues after the seats in use */
 	if (!ret)
-		ret = map_put(maps.seats, &hand);
+		ret = map_put(seats, &hand);
 	if (!ret)
-		ret = inner_put(instance, instance->fd.bans, 0, maps.bans);
-	if (!ret)
-		ret = inner_put(instance, instance->fd.ban_seats, 0, maps.seats);
-	ban_maps_close(&maps);
-	return ret;
+		ret = inner_put(instance, instance->fd.bans, 0, bans);
+	return ret ? ret : inner_put(instance, instance->fd.ban_seats, 0, seats);
 }
 
 int bans_make(const struct instance *instance)

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/policy/policy_read.h"
+#include "kernel/policy/header_in_force.h"
 #include "kernel/scope.h"
 
 const char *const share_class_names[RL_SHARE_COUNTS] = {"established", "known", "strangers",
@@ -110,31 +110,12 @@ static void state_note(const struct rl_share *share, uint64_t now_ns, struct sha
 	}
 }
 
-static int shares_note(const struct instance *instance, const struct policy *policy,
-		       const struct rl_shares *shares, struct share_counts *out)
-{
-	uint64_t now_ns = instance_now(instance);
-	uint32_t limits[RL_SHARES_MAX] = {0};
-	int ret = limits_read(instance, limits);
-
-	for (size_t i = 0; !ret && i < policy->count; i++) {
-		const struct rule *rule = &policy->rules[i];
-
-		out[i].has_classes = has_classes(rule);
-		for (uint32_t n = 0; !ret && has_share(rule) && n < RL_SHARES_MAX; n++) {
-			if (limits[n] != rule->limit_id ||
-			    shares->share[n].limit_id != rule->limit_id)
-				continue;
-			state_note(&shares->share[n], now_ns, &out[i]);
-			ret = counts_read(instance, n, &out[i]);
-		}
-	}
-	return ret;
-}
-
 int share_counts_read(const struct instance *instance, const struct policy *policy,
 		      struct share_counts **out)
 {
+	uint64_t now_ns = instance_now(instance);
+	uint32_t limits[RL_SHARES_MAX] = {0};
+	const struct rl_share *share;
 	FREED void *shares = NULL;
 	bool any = false;
 	int ret;
@@ -147,8 +128,20 @@ int share_counts_read(const struct instance *instance, const struct policy *poli
 	ret = element_read(instance, POLICY_MAP_shares, 0, sizeof(struct rl_shares), &shares);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret; /* the policy has just gone */
+	share = ((const struct rl_shares *)shares)->share;
 	*out = calloc(policy->count, sizeof(**out));
-	ret = *out ? shares_note(instance, policy, shares, *out) : -ENOMEM;
+	ret = *out ? limits_read(instance, limits) : -ENOMEM;
+	for (size_t i = 0; !ret && i < policy->count; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		(*out)[i].has_classes = has_classes(rule);
+		for (uint32_t n = 0; !ret && has_share(rule) && n < RL_SHARES_MAX; n++) {
+			if (limits[n] != rule->limit_id || share[n].limit_id != rule->limit_id)
+				continue;
+			state_note(&share[n], now_ns, &(*out)[i]);
+			ret = counts_read(instance, n, &(*out)[i]);
+		}
+	}
 	if (ret) {
 		free(*out);
 		*out = NULL;

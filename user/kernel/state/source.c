@@ -22,10 +22,9 @@
 #include "kernel/maps/hot_table.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
-#include "kernel/policy/policy_read.h"
+#include "kernel/policy/header_in_force.h"
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
-#include "kernel/state/accounts.h"
 #include "kernel/state/bans.h"
 
 static struct source_entry *entry_find(struct source_search *s, const struct rl_state_key *key)
@@ -260,11 +259,11 @@ int instance_limited_read(const struct instance *instance, const struct policy *
 
 /* ---- clearing states and bans */
 
-/* Deletes the entry's key and closes fd; a map that does not exist has nothing to clear. */
-static int map_forget(int opened, const struct source_entry *entry)
+/* Deletes the key from a map, as it was opened; one that does not exist has nothing to clear. */
+static int map_forget(int opened, const void *key)
 {
 	CLOSED int fd = opened;
-	int ret = fd < 0 ? fd : bpf_map_delete_elem(fd, &entry->key);
+	int ret = fd < 0 ? fd : bpf_map_delete_elem(fd, key);
 
 	return ret == -ENOENT ? 0 : ret;
 }
@@ -285,13 +284,14 @@ static int state_forget(struct source_search *s, const struct hot_table *table,
 	if (!entry->has_state || !entry->rule)
 		return 0;
 	if (parts_are_account(&entry->rule->limit))
-		return account_forget(s->instance, entry->rule->limit_id);
+		return map_forget(policy_map_open(s->instance, POLICY_MAP_accounts),
+				  &entry->rule->limit_id);
 	numbers = search_numbers(s, entry->rule);
 	if (numbers.backend == RL_BACKEND_HOT)
 		return hot_forget(table, &numbers, &entry->key);
-	ret = map_forget(search_map_open(s->instance, entry->rule), entry);
+	ret = map_forget(search_map_open(s->instance, entry->rule), &entry->key);
 	if (!ret && entry->rule->limit.fleet)
-		ret = map_forget(policy_map_open(s->instance, POLICY_MAP_fleet_keys), entry);
+		ret = map_forget(policy_map_open(s->instance, POLICY_MAP_fleet_keys), &entry->key);
 	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
 		/* after the state, from which a packet would restore it */
 		ret = hot_forget(table, &numbers, &entry->key);

@@ -12,7 +12,6 @@
 #include "algorithm/key_parts.h"
 #include "base/units.h"
 #include "kernel/maps/hot_table.h"
-#include "kernel/maps/map_in_map.h"
 #include "kernel/maps/slot_maps.h"
 #include "kernel/scope.h"
 #include "kernel/sets/sets.h"
@@ -123,32 +122,6 @@ static uint64_t ban_left(const struct source_search *s, const struct rl_state_ke
 	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 
-int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
-			   const struct rule *rule, const struct rl_sample *packet,
-			   struct source_entry *out)
-{
-	struct source_search s = {.instance = instance, .policy = policy};
-	int ret = 0;
-
-	search_begin(&s);
-	*out = (struct source_entry){.rule = rule};
-	if (rule_limits_connections(rule)) {
-		out->key = key_find(&s, rule, packet);
-		ret = search_connections(&s, rule, &out->key);
-	} else if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
-		out->key = key_find(&s, rule, packet);
-		ret = limit_lookup(&s, rule, &out->key);
-	}
-	if (!ret && s.count)
-		*out = s.entries[0];
-	out->ban_ns = ban_left(&s, &out->key, packet->src);
-	out->next_ns = MAX(out->ban_ns, out->allowance.wait_ns);
-	free(s.entries);
-	return ret;
-}
-
-/* ---- would it be admitted? */
-
 #define BATCH_NS 8000000u /* as in bpf/limit/backend_shared.h */
 
 /* Does a CPU hold enough of the bucket for the packet (bpf/limit/backend_shared.h)? */
@@ -200,11 +173,33 @@ static int key_look(struct source_search *s, const struct rule *rule,
 		return ret;
 	}
 	ret = limit_lookup(s, rule, key);
-	if (ret || s->count)
+	if (ret || s->count || !s->bytes)
 		return ret;
-	/* A key without a state has a fresh one. */
+	/* The packet would be admitted by a fresh state where its key has none. */
 	FREED void *fresh = calloc(1, size);
 	return fresh ? search_state(s, key, fresh, size, 1) : -ENOMEM;
+}
+
+int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
+			   const struct rule *rule, const struct rl_sample *packet,
+			   struct source_entry *out)
+{
+	struct source_search s = {.instance = instance, .policy = policy};
+	int ret = 0;
+
+	search_begin(&s);
+	*out = (struct source_entry){.rule = rule};
+	if (rule_limits_connections(rule) ||
+	    (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE)) {
+		out->key = key_find(&s, rule, packet);
+		ret = key_look(&s, rule, &out->key);
+	}
+	if (!ret && s.count)
+		*out = s.entries[0];
+	out->ban_ns = ban_left(&s, &out->key, packet->src);
+	out->next_ns = MAX(out->ban_ns, out->allowance.wait_ns);
+	free(s.entries);
+	return ret;
 }
 
 int instance_limit_look(const struct instance *instance, const struct policy *policy,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/param.h>
 
 #include <bpf/bpf.h>
 
@@ -137,30 +136,21 @@ static int opened_memory_add(const struct instance *instance, int opened,
 	return one_memory_add(instance, fd, out);
 }
 
-/* Adds the memory of the inner maps of an array of maps. */
-static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
-			    struct instance_status *out)
-{
-	uint32_t first = 0;
-	int ret = 0;
-
-	if (slots == RL_CHUNKS)
-		slots = chunks_count(instance, fd, &first);
-	for (uint32_t slot = first; !ret && slot < first + slots; slot++)
-		ret = opened_memory_add(instance, inner_open(instance, fd, slot), out);
-	return ret;
-}
-
 static int memory_add(const struct instance *instance, int fd, struct instance_status *out)
 {
 	struct bpf_map_info info;
+	uint32_t first = 0, slots;
 	int ret = one_memory_add(instance, fd, out);
 
 	if (!ret)
 		ret = map_info(fd, &info);
 	/* Rings belong to their watchers, and only those can open them. */
-	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
-		ret = slots_memory_add(instance, fd, info.max_entries, out);
+	if (ret || info.type != BPF_MAP_TYPE_ARRAY_OF_MAPS || fd == instance->fd.rings)
+		return ret;
+	slots = info.max_entries == RL_CHUNKS ? chunks_count(instance, fd, &first)
+					      : info.max_entries;
+	for (uint32_t slot = first; !ret && slot < first + slots; slot++)
+		ret = opened_memory_add(instance, inner_open(instance, fd, slot), out);
 	return ret;
 }
 

@@ -23,7 +23,6 @@
 #include "kernel/instance/find.h"
 #include "kernel/maps/map.h"
 #include "kernel/scope.h"
-#include "kernel/state/stats.h"
 #include "policy/names.h"
 
 #define LEASE_NS    (3 * NS_PER_SECOND)
@@ -216,25 +215,18 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	return 0;
 }
 
-/* Releases the entry last, so that the next watch finds it empty. An entry that was lost belongs to
- * another watch. */
-static void entry_release(struct watch *watch)
-{
-	uint32_t index = entry_index(watch);
-
-	if (__atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
-		return;
-	__atomic_store_n(&watch->entry->reasons, 0, __ATOMIC_RELEASE);
-	bpf_map_delete_elem(watch->instance->fd.rings, &index);
-	until_swap(watch->entry, watch->until_ns, 0);
-}
-
 void watch_close(struct watch *watch)
 {
 	if (!watch)
 		return;
-	if (watch->entry)
-		entry_release(watch);
+	/* Releases the entry last, so that the next watch finds it empty. An entry that was lost
+	 * belongs to another watch. */
+	if (watch->entry &&
+	    __atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) == watch->until_ns) {
+		__atomic_store_n(&watch->entry->reasons, 0, __ATOMIC_RELEASE);
+		bpf_map_delete_elem(watch->instance->fd.rings, &(uint32_t){entry_index(watch)});
+		until_swap(watch->entry, watch->until_ns, 0);
+	}
 	ring_buffer__free(watch->ring);
 	for (int i = 0; i < 2; i++)
 		sampler_clear(&watch->samplers[i]);
@@ -304,27 +296,19 @@ static int counts_learn(struct watch *watch)
 	return ret;
 }
 
-/* Takes what the packets have handed over. Counts are read first: a packet that is counted before
- * they are, and of a slot that is over, is in the ring. */
-static int samples_take(struct watch *watch)
-{
-	int ret = counts_learn(watch), read;
-
-	watch->failed = 0;
-	read = ring_buffer__consume(watch->ring);
-	if (ret)
-		return ret;
-	return read < 0 ? read : watch->failed;
-}
-
 /* Takes what has come, closes the slots before `slot_ns`, and hands over the samples that were
- * drawn. */
+ * drawn. Counts are read first: a packet that is counted before they are, and of a slot that is
+ * over, is in the ring. */
 static int slots_close(struct watch *watch, uint64_t slot_ns, uint32_t more,
 		       watch_sample_fn *sample, void *arg)
 {
 	bool enough = false, ours;
-	int ret = samples_take(watch);
+	int ret = counts_learn(watch), read;
 
+	watch->failed = 0;
+	read = ring_buffer__consume(watch->ring);
+	if (!ret)
+		ret = read < 0 ? read : watch->failed;
 	for (int i = 0; !ret && i < 2; i++) {
 		struct sampler *sampler = &watch->samplers[i];
 
