@@ -3,7 +3,6 @@
 
 #include "base/message.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,28 +16,29 @@ static bool is_ignored(int signal)
 	return !sigaction(signal, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
-int signals_open(void)
+/* ignored: also those that the process ignores, but for SIGHUP. */
+static sigset_t block(bool ignored)
 {
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	/* Even if they are ignored, but for SIGHUP: scripts start `rlctl monitor &` so. */
 	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		if (ending[i] != SIGHUP || !is_ignored(SIGHUP))
+		if ((ignored && ending[i] != SIGHUP) || !is_ignored(ending[i]))
 			sigaddset(&signals, ending[i]);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+	return signals;
+}
+
+int signals_open(void)
+{
+	sigset_t signals = block(true); /* scripts start `rlctl monitor &` so */
+
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void signals_hold(void)
 {
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		if (!is_ignored(ending[i]))
-			sigaddset(&signals, ending[i]);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	block(false);
 }
 
 bool signals_held(void)

@@ -4,7 +4,6 @@
 
 #include "kernel/proof/answers.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/param.h>
 

@@ -50,26 +50,25 @@ static int socket_read(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-static int family_read(uint8_t family, uint8_t protocol, uint32_t states, uint16_t port,
-		       struct reader *reader)
-{
-	union netlink_request request;
-	struct inet_diag_req_v2 *ask =
-		netlink_start(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*ask));
-
-	ask->sdiag_family = family;
-	ask->sdiag_protocol = protocol;
-	ask->idiag_states = states;
-	ask->id.idiag_sport = htons(port);
-	return netlink_ask(NETLINK_SOCK_DIAG, &request, socket_read, reader);
-}
-
 static int sockets_read(uint8_t protocol, uint32_t states, uint16_t port, struct reader *reader)
 {
-	int ret = family_read(AF_INET, protocol, states, port, reader);
-	int ret6 = family_read(AF_INET6, protocol, states, port, reader);
+	static const uint8_t families[] = {AF_INET, AF_INET6};
+	int ret = 0;
 
-	return ret ? ret : ret6;
+	for (size_t i = 0; i < sizeof(families); i++) {
+		union netlink_request request;
+		struct inet_diag_req_v2 *ask =
+			netlink_start(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*ask));
+		int one;
+
+		ask->sdiag_family = families[i];
+		ask->sdiag_protocol = protocol;
+		ask->idiag_states = states;
+		ask->id.idiag_sport = htons(port);
+		one = netlink_ask(NETLINK_SOCK_DIAG, &request, socket_read, reader);
+		ret = ret ? ret : one;
+	}
+	return ret;
 }
 
 int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg)
