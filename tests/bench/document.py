@@ -14,7 +14,7 @@ def cpu_model():
 
 
 def circumstances():
-    """What was measured, when, and on what."""
+    """The version that is measured, the day and the machine."""
     version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     return {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(), "kernel": platform.release()}
 

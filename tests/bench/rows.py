@@ -11,7 +11,7 @@ from statistics import median
 sys.dont_write_bytecode = True
 from rounds import above, read, spread, write
 
-# What sets.sh measured: the figure's unit, and what makes it of seconds or of bytes.
+# Rows of sets.sh: the unit, and the function that makes the figure of seconds or of bytes.
 UNITS = {"rlctl --version": ("ms", lambda s: s * 1e3), "set add": ("ms", lambda s: s * 1e3), "stream": ("adds/s", lambda s: 1 / s),
          **dict.fromkeys(("list", "swap", "swap under flood"), ("s", lambda s: s)),
          **dict.fromkeys(("memory ipv4", "memory ipv6"), ("bytes a member", lambda b: b))}

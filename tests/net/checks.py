@@ -26,7 +26,7 @@ def eventually(condition, what):
 
 
 def command(*words, given=None):
-    """What it prints."""
+    """Returns its output."""
     run = subprocess.run(words, input=given, text=True, capture_output=True, check=False)
     need(run.returncode == 0, f"{' '.join(words)}: {run.stderr.strip()}")
     return run.stdout

@@ -40,7 +40,7 @@ def pseudo(source, dest, proto, body):
 
 
 def udp(source, dest, sport, dport, data=b""):
-    """What is behind the header of IP. A sum of 0 would mean none."""
+    """The header of UDP and its data. A sum of 0 would mean none."""
     body = with_checksum(struct.pack(">HHHH", sport, dport, 8 + len(data), 0) + data, 6,
                          pseudo(source, dest, UDP, bytes(8) + data))
     return body if body[6:8] != b"\0\0" else body[:6] + b"\xff\xff" + body[8:]
