@@ -95,10 +95,6 @@ test_writers() {
 
 test_detached() { attach_try 60s && rl B detach veth-B && ended 1 && grep -q 'ended the trial' "$TMP/bg" && is_off; }
 
-renamed() {
-	ip -n "$(ns B)" link set "$1" down && ip -n "$(ns B)" link set "$1" name "$2" && ip -n "$(ns B)" link set "$2" up
-}
-
 test_renamed() {
 	attach_try 60s && renamed veth-B other && kill -TERM "$TRIAL" && ended 1 &&
 		renamed other veth-B && is_off

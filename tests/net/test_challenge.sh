@@ -11,8 +11,6 @@ declare -A SERVER=([4]=10.77.0.2 [6]=fd77::2)
 
 cookies() { in_ns B sysctl -qw "net.ipv4.tcp_syncookies=$1"; }
 
-listens() { in_ns B ss -Hltn 'sport = :80' | grep -q :80; }
-
 # use MODE: rlctl in B; the program on the other end makes veth take what B's sends by itself.
 use() {
 	rl B detach veth-B 2>/dev/null
@@ -160,7 +158,7 @@ veth_pair A B && veth_quiet A B || exit
 in_ns B sysctl -qw net.ipv4.tcp_max_syn_backlog=1024
 rl A -q attach veth-A --mode native || exit
 bg in_ns B "$ENDS" serve 80
-eventually 5 listens || exit
+eventually 5 listens B 80 || exit
 
 for mode in native generic; do
 	t "$mode: attached" use "$mode" || exit

@@ -10,11 +10,6 @@ qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
 filters() { tc -n "$(ns B)" filter show dev veth-B ingress; }
 traceless() { is "$(qdiscs)" "$BEFORE" && is "$(xdp_program B veth-B)" '' && [[ ! -e $(ns_pins B) ]]; }
 
-# answers N: N of five echo requests to B are answered.
-answers() {
-	is "$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')" "$1"
-}
-
 # ---- a driver without XDP
 
 FALLS_BACK='native XDP is not possible (too few queues'
@@ -156,8 +151,6 @@ test_merged() { tcp_passed --mode generic && [[ $PASSED -gt $((5 * MOST)) ]]; }
 
 # ---- no Ethernet header
 
-
-
 test_tunnel() {
 	local n
 	n=$(ns B)
@@ -166,12 +159,8 @@ test_tunnel() {
 	rl B rule add any udp dport 7 limit 1/hour burst 3 && in_ns B python3 "$TOP/tests/net/tunnel.py" tun-B 5 &&
 		is "$(stat_of B '"\(.passed.packets) \(.dropped.packets) \(.dropped.bytes)"')" '3 2 256' || return
 	bg "$RLCTL" -n "$n" monitor -w "$TMP/pcap" --count 5
-	eventually 5 is_watched && in_ns B python3 "$TOP/tests/net/tunnel.py" tun-B 5 && eventually 5 captured || return
+	eventually 5 watch_board tun-B-xdp '.on == 1' && in_ns B python3 "$TOP/tests/net/tunnel.py" tun-B 5 && eventually 5 captured || return
 	rl B detach tun-B && ip -n "$n" link del tun-B
-}
-is_watched() {
-	bpftool -j map dump pinned "$(ns_pins B)/tun-B-xdp/data_watch" |
-		json '.[0].formatted.value[".data.watch"][0].watch_board.on == 1'
 }
 captured() { has 'IP 10.99.0.2.1000 > 10.99.0.1.7: UDP, length 100' tcpdump -nr "$TMP/pcap"; }
 
