@@ -85,7 +85,7 @@ test_by_dest() {
 test_by_rule() {
 	local counted
 	picture --by rule --seconds 3 >"$TMP/rules" &
-	eventually 10 is_watched && flood A --count 500 --size 100 --src 10.82.0.1 >/dev/null && wait $! || return
+	eventually 10 watchers veth-B-xdp 1 && flood A --count 500 --size 100 --src 10.82.0.1 >/dev/null && wait $! || return
 	cat "$TMP/rules"
 	counted=$(rule_stat B 10.82.0.0/16 .dropped.packets) && between "$counted" 250 500 || return
 	is "$(json '.rules | length' <"$TMP/rules")" 5 && is "$(json '.rules[0].rule' <"$TMP/rules")" '10.78.0.0/16 deny' &&
@@ -95,10 +95,6 @@ test_by_rule() {
 	json '.window_ns as $ns | all(.rules[].dropped, .rules[].passed; (.packets * 1e9 / $ns | floor) == .packets_per_second)
 			and (has("lost") | not)' <"$TMP/rules" &&
 		json '[.rules[].dropped.packets_per_second] | . == (sort | reverse)' <"$TMP/rules"
-}
-is_watched() {
-	bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" |
-		json '[.[0].formatted.value[".data.watch"][0].watch_board.watcher[] | select(.reasons > 0)] | length > 0'
 }
 
 test_text_views() {
