@@ -58,14 +58,13 @@ test_download() { # FAMILY CMD…
 # A server that ends each connection later than its client has closed it.
 serve_late() {
 	bg in_ns A strace -f -o /dev/null -e trace=close -e inject=close:delay_enter=60000 iperf3 --server
-	eventually 5 _listens A
+	eventually 5 listens A 5201
 }
 
 serve_file() {
 	truncate -s 100M "$TMP/file" && bg in_ns A python3 -m http.server --directory "$TMP" --bind :: "$PORT"
-	eventually 5 listens A
+	eventually 5 listens A "$PORT"
 }
-listens() { in_ns "$1" ss -Hltn "sport = :$PORT" | grep -q "$PORT"; }
 
 # ---- clients of a web server
 
@@ -134,7 +133,7 @@ for family in "${FAMILIES[@]}"; do
 		curl -sS --max-time 60 -o "$TMP/got" "http://$(host 1 "$family"):$PORT/file"
 done
 bg in_ns B python3 "$TOP/tests/net/http_server.py" "$PORT"
-eventually 5 listens B && count_forged || exit 1
+eventually 5 listens B "$PORT" && count_forged || exit 1
 for family in "${FAMILIES[@]}"; do
 	: >"$TMP/bg"
 	clients_begin "$family" || exit 1
