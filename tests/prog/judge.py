@@ -146,9 +146,12 @@ def keys_make(limit):
 
 # ---- the capture
 
+def head_make(source):
+    return frame({'kind': 'udp6' if ':' in source else 'udp', 'source': source, 'size': str(HEAD), 'sport': '1000', 'dport': '53'})
+
+
 def capture_write(out, packets):
-    heads = [frame({'kind': 'udp6' if ':' in source else 'udp', 'source': source, 'size': str(HEAD), 'sport': '1000', 'dport': '53'})
-             for source in SOURCES]
+    heads = [head_make(source) for source in SOURCES]
     pcap(out, '<', True, '1', ((time, heads[source], size) for time, source, size in packets))
     out.flush()
 
