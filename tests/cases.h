@@ -25,7 +25,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Of a variable, which is cleared where its scope ends. */
+/* A variable is cleared where its scope ends. */
 #define CLEARED_POLICY   __attribute__((cleanup(policy_clear)))
 #define CLEARED_COMPILED __attribute__((cleanup(compiled_clear)))
 

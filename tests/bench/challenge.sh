@@ -112,7 +112,7 @@ received() { ip -n "$(ns B)" -s -j link show veth-B | jq '.[0].stats64.rx.packet
 # cpu N: ticks of all kinds, those idle, and those of soft interrupts.
 cpu() { awk -v cpu="cpu$1" '$1 == cpu { for (i = 2; i <= 9; i++) all += $i; print all, $5 + $6, $8; exit }' /proc/stat; }
 
-answers() { rl A stats -j | json '.[0].reasons.denied.packets'; }
+answers_sent() { rl A stats -j | json '.[0].reasons.denied.packets'; }
 
 # one DEFENCE WHERE RATE ROUND: a line of JSON, with what defends already there.
 one() {
@@ -121,7 +121,7 @@ one() {
 	in_ns B ip tcp_metrics flush all
 	server_begin
 	if [[ $3 -gt 0 ]]; then
-		answered=$(answers)
+		answered=$(answers_sent)
 		flood_begin "$3" "$at" "$4"
 	fi
 	before=$(cpu "$at")
@@ -129,7 +129,7 @@ one() {
 	after=$(cpu "$at")
 	if [[ $3 -gt 0 ]]; then
 		wait "$FLOODER" || die "no flood: $(<"$TMP/flood.err")"
-		flood=$(<"$TMP/flood") answered=$(($(answers) - answered))
+		flood=$(<"$TMP/flood") answered=$(($(answers_sent) - answered))
 	fi
 	server_end
 	jq -nc --arg defence "$1" --arg where "$2" --argjson rate "$3" --argjson flood "$flood" --argjson served "$served" \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What these programs say of wrong words and of failures, and how they read numbers and sum up
+/* Messages of these programs about wrong words and failures, and how they read numbers and sum up
  * measurements.
  */
 #pragma once

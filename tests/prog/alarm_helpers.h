@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of alarms share: a harness for each kind of table, time that passes by tenths, and
+/* Shared by the tests of alarms: a harness for each kind of table, time that passes by tenths, and
  * the packets of an attack.
  */
 #pragma once

@@ -46,7 +46,7 @@ static uint32_t number(const char *text)
 	return text ? strtoul(text, NULL, 0) : 0;
 }
 
-/* What stands after a word's '=', and what the table of words has beside its function. */
+/* The text after a word's '=', and what the table of words has beside its function. */
 struct argument {
 	const char *text; /* NULL: nothing */
 	uint32_t number;

@@ -177,8 +177,8 @@ static void idle_remove(struct agent *a, uint64_t now_ns)
 {
 	struct fleet_entry *entry, *next;
 
-	HASH_ITER(hh, a->keys, entry, next)
-	{
+	for (entry = a->keys; entry; entry = next) {
+		next = entry->hh.next;
 		if (!fleet_entry_is_idle(entry, now_ns))
 			continue;
 		if (entry->granted)

@@ -60,8 +60,8 @@ static void table_restart(struct agent *a)
 {
 	struct fleet_entry *entry, *next;
 
-	HASH_ITER(hh, a->keys, entry, next)
-	{
+	for (entry = a->keys; entry; entry = next) {
+		next = entry->hh.next;
 		entry->limit = limit_find(a, entry->key.limit_id);
 		if (entry->limit)
 			fleet_entry_reset(entry);

@@ -10,10 +10,8 @@
 
 void fleet_keys_clear(struct fleet_entry **keys)
 {
-	struct fleet_entry *entry, *next;
-
-	HASH_ITER(hh, *keys, entry, next)
-	fleet_key_remove(keys, entry);
+	while (*keys)
+		fleet_key_remove(keys, *keys);
 }
 
 struct fleet_entry *fleet_key_find(struct fleet_entry *keys, const struct rl_state_key *key)

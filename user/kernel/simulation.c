@@ -261,10 +261,9 @@ static int array_zero(const struct instance *instance, enum policy_map map, size
 /* Counters stay. There are no batches with one CPU. */
 static int states_remove(const struct instance *instance, const struct policy *policy)
 {
-	static const enum policy_map maps[] = {POLICY_MAP_sources,    POLICY_MAP_flows,
-					       POLICY_MAP_windows,    POLICY_MAP_logs,
-					       POLICY_MAP_fleet_keys, POLICY_MAP_accounts,
-					       POLICY_MAP_spilled};
+	static const enum policy_map maps[] = {
+		POLICY_MAP_sources,    POLICY_MAP_flows,    POLICY_MAP_windows, POLICY_MAP_logs,
+		POLICY_MAP_fleet_keys, POLICY_MAP_accounts, POLICY_MAP_spilled};
 	const struct rl_instance *info = &instance->info;
 	CLOSED int bans = inner_open(instance, instance->fd.bans, 0);
 	int ret = 0;

@@ -67,14 +67,14 @@ filter() { in_ns B xdp-filter "$@"; }
 
 filter_on() { filter load veth-B -m native && filter ip -m src 10.77.0.1 && eventually 5 silent; }
 
-answers() { in_ns A ping -c 1 -W 1 10.77.0.2; }
-silent() { ! answers; }
+pings() { in_ns A ping -c 1 -W 1 10.77.0.2; }
+silent() { ! pings; }
 
 test_filter_joins() {
-	eventually 5 answers && filter_on && is "$(names B veth-B)" "rlctl_xdp $FILTER_NAME" && ours_held && ours_holds
+	eventually 5 pings && filter_on && is "$(names B veth-B)" "rlctl_xdp $FILTER_NAME" && ours_held && ours_holds
 }
 
-test_filter_leaves() { filter unload veth-B && ours_stayed && eventually 5 answers; }
+test_filter_leaves() { filter unload veth-B && ours_stayed && eventually 5 pings; }
 
 # ---- ours, dispatcher and all, is taken off by force, and comes back to where others are
 
@@ -93,7 +93,7 @@ test_ours_joins() {
 test_ours_leaves() {
 	rl B detach veth-B && [[ ! -e $(ns_pins B) ]] && is "$(names B veth-B)" "$ALIEN_NAME $FILTER_NAME" &&
 		alien_counts 100 && silent && alien_off && filter unload veth-B && nothing_left B veth-B &&
-		eventually 5 answers
+		eventually 5 pings
 }
 
 # ---- a program that came without libxdp
@@ -139,12 +139,12 @@ upper_new() {
 	ip -n "$(ns B)" link add upper type "$@" && ip -n "$(ns B)" link set veth-B down &&
 		ip -n "$(ns B)" link set veth-B master upper && ip -n "$(ns B)" link set veth-B up &&
 		ip -n "$(ns B)" link set upper up && ip -n "$(ns B)" addr del 10.77.0.2/24 dev veth-B &&
-		ip -n "$(ns B)" addr add 10.77.0.2/24 dev upper && eventually 10 answers
+		ip -n "$(ns B)" addr add 10.77.0.2/24 dev upper && eventually 10 pings
 }
 
 upper_del() {
 	ip -n "$(ns B)" link del upper && ip -n "$(ns B)" addr add 10.77.0.2/24 dev veth-B &&
-		ip -n "$(ns B)" link set veth-B up && quiet && eventually 10 answers
+		ip -n "$(ns B)" link set veth-B up && quiet && eventually 10 pings
 }
 
 # The instance on veth-B goes on when that becomes a port.

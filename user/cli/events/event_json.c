@@ -175,6 +175,16 @@ static struct json_object *json_rate(const struct event *event)
 	return object;
 }
 
+static void members_put(struct json_object *object, struct json_object *from)
+{
+	struct json_object_iterator at = json_object_iter_begin(from);
+	struct json_object_iterator end = json_object_iter_end(from);
+
+	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at))
+		json_put(object, json_object_iter_peek_name(&at),
+			 json_object_get(json_object_iter_peek_value(&at)));
+}
+
 struct json_object *event_json(const struct event *event)
 {
 	struct json_object *object = json_object_new_object(), *list;
@@ -207,10 +217,8 @@ struct json_object *event_json(const struct event *event)
 		json_put(object, "dropped", json_amount(&event->dropped));
 	if (event->peak.packets)
 		json_put(object, "peak", json_amount(&event->peak));
-	if (event->excerpt) {
-		json_object_object_foreach(event->excerpt, key, value)
-			json_put(object, key, json_object_get(value));
-	}
+	if (event->excerpt)
+		members_put(object, event->excerpt);
 	if (event->kind == EVENT_LOST) {
 		list = json_object_new_object();
 		for (int i = 0; i < EVENT_KIND_COUNT; i++)
