@@ -285,24 +285,23 @@ struct known {
 
 int sets_load(struct set_load *load)
 {
-	FREED struct known *known = calloc(1, sizeof(*known));
 	struct instance instance;
-	bool failed = false;
+	uint32_t count;
+	bool failed;
 	int ret;
 
-	if (!known)
-		return fail("out of memory");
 	if (instance_open(load->target, false, &instance))
 		return -1;
-	ret = sets_words_read(&instance, known->words);
+	FREED struct known *known = calloc(1, sizeof(*known));
+	ret = known ? sets_words_read(&instance, known->words) : -ENOMEM;
 	if (!ret)
 		ret = sets_read(&instance, known->sets);
 	if (ret)
 		fail("%s: its sets could not be read: %s", instance.device, strerror(-ret));
 	instance_close(&instance);
-	if (ret)
-		return -1;
-	for (uint32_t i = 0; i < RL_SETS_MAX; i++) {
+	failed = ret != 0;
+	count = ret ? 0 : RL_SETS_MAX;
+	for (uint32_t i = 0; i < count; i++) {
 		const struct rl_set_words *words = &known->words[i];
 		bool named = !load->name_count;
 

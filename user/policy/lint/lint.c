@@ -241,10 +241,10 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 			    .most = LINT_WARNINGS_MAX};
 	bool only_any = true;
 
-	policy_for_each (policy, rule)
-		only_any &= rule->kind < PREFIX_SET;
+	for (size_t i = 0; i < policy->count; i++)
+		only_any &= policy->rules[i].kind < PREFIX_SET;
 	for (size_t i = 0; i < policy->count && lint.warnings <= LINT_WARNINGS_MAX;) {
-		struct group group = {&policy->rules[i], policy_prefix_count(policy, i)};
+		struct group group = {policy->rules + i, policy_prefix_count(policy, i)};
 
 		lint_group(&lint, &group, only_any);
 		i += group.count;
