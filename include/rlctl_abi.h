@@ -4,8 +4,9 @@
  * nanoseconds of CLOCK_MONOTONIC, addresses are 16 bytes in network order with IPv4 mapped into
  * ::ffff:0:0/96, ports are in host order.
  *
- * bpf/maps.h lists the maps with their keys and values. `sources` takes only the first RL_SHORT_KEY
- * bytes of an rl_state_key.
+ * bpf/maps.h lists the maps with their keys and values, but for those that stand in bpf/common.h
+ * and with the code that uses them. `sources` takes only the first RL_SHORT_KEY bytes of an
+ * rl_state_key.
  */
 #pragma once
 

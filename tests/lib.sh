@@ -141,8 +141,8 @@ counter() { in_ns "$1" nstat -azsj "$2" | json ".kernel.$2"; }
 
 # growth COUNTER CMD…: by how much CMD raises the number that the words of COUNTER print.
 growth() {
-	local before
-	before=$($1) && "${@:2}" >&2 && echo $(($($1) - before))
+	local before after
+	before=$($1) && "${@:2}" >&2 && after=$($1) && echo $((after - before))
 }
 
 # xdp_program A DEV: the id of the XDP program on a device, nothing where there is none.
@@ -168,7 +168,7 @@ watch_board() {
 }
 
 # watchers INSTANCE N: so many watch its packets.
-watchers() { watch_board "$1" "[.watcher[] | select(.reasons > 0)] | length == $2"; }
+watchers() { watch_board "$1" "($2 == 0 or .on == 1) and ([.watcher[] | select(.reasons > 0)] | length) == $2"; }
 
 # renamed DEV NAME: a device of B.
 renamed() {

@@ -70,8 +70,8 @@ __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 	return packet_parse_ip(p, &c, skb->protocol, skb->len);
 }
 
-/* Where that is not all, and seems malformed, the kernel moves the headers to where they can be
- * read.
+/* Where the part that can be read is not all, and seems malformed, the kernel moves the headers to
+ * where they can be read.
  */
 static __always_inline int skb_parse_headers(struct __sk_buff *skb, struct packet *p)
 {

@@ -22,7 +22,7 @@ declare -A HOME_OF=() # candidate: the namespace of its receiving end
 SENT=0 SECONDS_SENT=0 PPS=0
 
 die() {
-	echo "bench: $*" >&2
+	echo "$(basename "$0" .sh): $*" >&2
 	exit 1
 }
 

@@ -33,5 +33,6 @@ RLCTL_NOW=$RLCTL
 killed() {
 	local status=0
 	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" "$RLCTL" -n "$(ns B)" "${@:3}" || status=$?
+	echo "call $2 of $1: exit status $status"
 	[[ $status -ne 0 ]]
 }

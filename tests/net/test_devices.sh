@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Devices that are not one veth of one queue: frames of 9000 bytes, several queues at once, two namespaces
 # whose devices have the same name and number, a namespace that goes while a command looks at it, a device
-# that is renamed something else.
+# that is called something else.
 source "$(dirname "$0")/../lib.sh"
 
 no_pins() { [[ ! -e $(ns_pins "$1") ]]; }

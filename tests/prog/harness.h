@@ -39,7 +39,7 @@ struct harness_options {
 	uint32_t challenge_rate; /* 0: the usual */
 	bool by_dest;
 	bool real_time;    /* the machine's clock */
-	bool no_shortcuts; /* bpf/packet/packet.h */
+	bool no_shortcuts; /* include/abi/config.h */
 	bool only_uses;    /* the program has no code but that of program_uses */
 };
 

@@ -147,7 +147,8 @@ def keys_make(limit):
 # ---- the capture
 
 def head_make(source):
-    return frame({'kind': 'udp6' if ':' in source else 'udp', 'source': source, 'size': str(HEAD), 'sport': '1000', 'dport': '53'})
+    return frame({'kind': 'udp6' if ':' in source else 'udp', 'source': source, 'dst': '2001:db8:9::9' if ':' in source else '192.0.2.9',
+                  'size': str(HEAD), 'sport': '1000', 'dport': '53'})
 
 
 def capture_write(out, packets):

@@ -222,10 +222,13 @@ static const struct stands_row {
 	{"any udp limit 1/h burst 1; 2001:db8:9::1 deny", true, false},
 };
 
-ROWS(stands_test, stands_rows, row, harness_begin, harness_end)
+HARNESS(stands, .seed = {5, 8})
+
+ROWS(stands_test, stands_rows, row)
 {
 	static struct frame frames[2];
 
+	h = stands;
 	harness_clock(h, h->now_ns + NS_PER_DAY); /* those before owe nothing any more */
 	harness_policy(h, row->rules);
 	for (int ip4 = 0; ip4 < 2; ip4++) {

@@ -315,6 +315,32 @@ TEST(shares_are_of_all, fresh, cleared)
 	value_is("flags", 0, "syn", 0.25); /* not of TCP alone */
 }
 
+/* Members, in order; shares of three digits; no rate where none is known. */
+TEST(as_text, fresh, cleared)
+{
+	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
+	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
+
+	add(&udp, 20, 10);
+	add(&tcp, 10, 10);
+	excerpt_make(3000);
+	assert_string_equal(json_object_to_json_string_ext(parts_of(NULL), JSON_C_TO_STRING_PLAIN),
+			    "[{\"address\":\"10.0.0.1\",\"rate\":2000,\"share\":0.667},"
+			    "{\"address\":\"10.0.0.2\",\"rate\":1000,\"share\":0.333}]");
+	assert_string_equal(
+		json_object_to_json_string_ext(json_object_object_get(excerpt, "common"),
+					       JSON_C_TO_STRING_PLAIN |
+						       JSON_C_TO_STRING_NOSLASHESCAPE),
+		"{\"port\":[{\"value\":\"udp/1234\",\"share\":0.667},{\"value\":\"tcp/80\","
+		"\"share\":0.333}],\"sport\":[{\"value\":\"udp/53\",\"share\":0.667},"
+		"{\"value\":\"tcp/9\",\"share\":0.333}],\"length\":[{\"value\":1400,"
+		"\"share\":0.667},{\"value\":40,\"share\":0.333}],\"ttl\":[{\"value\":57,"
+		"\"share\":0.667},{\"value\":64,\"share\":0.333}],\"flags\":[{\"value\":\"syn\","
+		"\"share\":0.333}]}");
+	excerpt_make(0);
+	assert_null(member(NULL, 0, "rate"));
+}
+
 /* A flood from forged sources: no source is told, and what they have in common is. */
 TEST(forged_sources, fresh, cleared)
 {

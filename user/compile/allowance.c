@@ -55,7 +55,7 @@ static struct allowance window_allowance(const struct rl_rule *rule, const void 
 	const struct rl_window *w = &rule->window;
 	struct rl_slots *slots = (struct rl_slots *)state;
 	struct rl_log *log = (struct rl_log *)state;
-	__u64 slot = sliding_window_slot(w, now_ns), end = now_ns;
+	__u64 slot, end = now_ns;
 	struct allowance a = {.remaining = w->amount};
 
 	switch (rule->limit.algorithm) {
@@ -64,6 +64,7 @@ static struct allowance window_allowance(const struct rl_rule *rule, const void 
 		end = a.remaining ? end : fixed_window_end(w, state);
 		break;
 	case RL_SLIDING_WINDOW:
+		slot = sliding_window_slot(w, now_ns);
 		a.remaining -= sliding_window_sum(w, slots, slot);
 		end = a.remaining ? end : sliding_window_end(w, slots, slot);
 		break;

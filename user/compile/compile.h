@@ -44,7 +44,7 @@ void prefix_guide_add(struct rl_prefix_guide *guide, const __u64 seed[2],
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out);
 
-/* A set of the policy, from the words in the kernel and its number. */
+/* The words of a set in the kernel; and the set, from them and its number. */
 void set_compile(const struct policy_set *set, struct rl_set_words *out);
 void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set *out);
 

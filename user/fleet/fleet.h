@@ -108,7 +108,7 @@ bool fleet_entry_is_idle(const struct fleet_entry *e, uint64_t now_ns);
 /* Forgets the lease; the kernel's grant is left alone. */
 void fleet_entry_reset(struct fleet_entry *e);
 
-/* ---- batch.c: the requests of one tick */
+/* ---- batch.c: names of keys in Redis */
 
 #define FLEET_KEY_MAX (2 * RL_FLEET_NAME + 128)
 /* A key in Redis, rlctl:{FLEET}:NAME, or rlctl:{FLEET:SHARD}:NAME from the second shard on. */

@@ -162,8 +162,10 @@ void journal_tail_open(struct journal_tail *tail, const char *pins, uint64_t sin
 
 void journal_tail_close(struct journal_tail *tail)
 {
-	for (int i = 0; i < JOURNAL_TAILS; i++)
+	for (int i = 0; i < JOURNAL_TAILS; i++) {
 		scope_fd(&tail->file[i].fd);
+		tail->file[i].fd = -1;
+	}
 }
 
 static int line_visit(struct journal_tail *tail, const struct journal_tail_file *file,

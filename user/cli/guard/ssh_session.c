@@ -146,8 +146,7 @@ bool ssh_session_find(struct flow *out)
 		pid = parent_of(pid);
 	if (!text[0])
 		return false;
-	/* The namespace is that of the session's first process: this one may have left it.
-	 */
+	/* The namespace is that of the session's first process: this one may have left it. */
 	session = pid;
 	while (pid > 1 && left-- > 0) {
 		pid = parent_of(pid);

@@ -40,7 +40,7 @@ static struct rl_amount reasons_sum(const struct instance_stats *stats, bool pas
 	return sum;
 }
 
-/* ---- tables, and sets as JSON */
+/* ---- amounts and rates; sets as a table and as JSON */
 
 /* The counters, and, if not NULL, those of `elapsed_ns` earlier. */
 struct reading {

@@ -240,7 +240,8 @@ static int unban_one(const struct command *command, struct session *session, con
 static int unban_run(const struct command *command, struct session *session, void *arg)
 {
 	struct outcome *outcomes = arg;
-	int rc = trial_refuse(&session->instance);
+	int rc = trial_refuse(&session->instance)
+			 ?: instance_policy_read(&session->instance, &session->policy);
 
 	for (int i = 0; !rc && command->phase != PHASE_CHECK && i < command->word_count; i++)
 		rc = unban_one(command, session, command->words[i], &outcomes[i]);
@@ -255,7 +256,7 @@ int cmd_unban(const struct command *command)
 
 	for (int i = 0; !rc && i < command->word_count; i++)
 		rc = prefix_get(command->words[i], prefix.addr, &prefix.len);
-	rc = rc ?: sessions_change(command, SESSION_WRITE, unban_run, outcomes);
+	rc = rc ?: sessions_change(command, SESSION_LOCK, unban_run, outcomes);
 	for (int i = 0; !rc && i < command->word_count; i++) {
 		const char *address = command->words[i];
 

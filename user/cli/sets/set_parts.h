@@ -65,8 +65,8 @@ struct set_answer {
 	bool failed;    /* it was reported; nothing more is done there */
 };
 
-/* "eth0: badguys: 3 added, 1 extended", the device only if there are several. */
 struct set_change;
+/* "eth0: badguys: 3 added, 1 extended", the device only if there are several. */
 void set_answer_print(const struct command *command, const struct set_change *change,
 		      const struct set_answer *answer);
 

@@ -29,7 +29,7 @@ struct tc_place {
 	const char *device, *pins; /* where a link of tcx is pinned */
 	uint32_t ifindex;
 	enum rl_hook hook;
-	bool first; /* before other instances' filters of clsact */
+	bool first; /* the instance of xdp: before those of others */
 };
 
 /* As tc_recorded_program_find, from the pinned link. */

@@ -159,7 +159,7 @@ static void xdp_features_read(struct device_facts *facts)
 	netlink_generic_start(&request, family, NETDEV_DEV_GET, 0);
 	mnl_attr_put_u32(&request.head, NETDEV_DEV_IFINDEX, (uint32_t)facts->ifindex);
 	if (netlink_ask(NETLINK_GENERIC, &request, features_take, facts))
-		facts->xdp_known = false;
+		facts->xdp_features = facts->xdp_known = false;
 }
 
 /* ---- devices */

@@ -202,21 +202,27 @@ static void endpoint_parse(struct tunnel_search *search, char *text)
 /* One line, "key=value". */
 static void line_take(struct tunnel_search *search, char *line)
 {
-	char *value = strchr(line, '=');
+	char *value = strchr(line, '='), canonical[PREFIX_TEXT_MAX];
 	uint8_t addr[16], len;
 	uint64_t port;
+	int ret;
 
 	if (!value)
 		return;
 	*value++ = '\0';
-	if (!strcmp(line, "public_key"))
+	if (!strcmp(line, "public_key")) {
 		search->has_peer = false;
-	else if (!strcmp(line, "endpoint"))
+	} else if (!strcmp(line, "endpoint")) {
 		endpoint_parse(search, value);
-	else if (!strcmp(line, "allowed_ip") && !prefix_parse(value, addr, &len, NULL))
-		prefix_meet(search, addr, len);
-	else if (!strcmp(line, "listen_port") && !number_parse(value, 0, UINT16_MAX, &port))
+	} else if (!strcmp(line, "allowed_ip")) {
+		ret = prefix_parse(value, addr, &len, canonical);
+		if (ret == WORD_HOST_BITS || ret == WORD_MAPPED)
+			ret = prefix_parse(canonical, addr, &len, NULL);
+		if (!ret)
+			prefix_meet(search, addr, len);
+	} else if (!strcmp(line, "listen_port") && !number_parse(value, 0, UINT16_MAX, &port)) {
 		search->port = (uint16_t)port;
+	}
 }
 
 /* The answer ends with an empty line, as does the question. */

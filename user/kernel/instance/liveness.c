@@ -177,7 +177,8 @@ static void folder_remove(int all, const char *folder)
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
 			return;
-	unlinkat(all, folder, AT_REMOVEDIR);
+	if (dir)
+		unlinkat(all, folder, AT_REMOVEDIR);
 }
 
 int stale_dispatchers(const char *path, bool clear)

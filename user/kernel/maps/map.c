@@ -11,8 +11,10 @@
 
 #include "base/message.h"
 #include "kernel/scope.h"
+#include "rlctl_abi.h"
 
 #define KEY_MAX 64 /* bytes; no map of ours has longer keys */
+_Static_assert(sizeof(struct rl_state_key) <= KEY_MAX, "the longest one");
 
 int map_get(int map_fd, void *out)
 {
@@ -87,14 +89,14 @@ int map_walk(int opened, map_entry_fn each, void *arg)
 	CLOSED int fd = opened;
 	struct bpf_map_info info;
 	uint32_t chunk, cursor, *from = NULL;
-	int ret = fd < 0 ? fd : map_info(fd, &info), end = 0;
+	int ret = fd < 0 ? fd : map_info(fd, &info), end = 0, cpus = libbpf_num_possible_cpus();
 	size_t size;
 
-	if (ret)
-		return opened == -ENOENT ? 0 : ret;
+	if (ret || cpus < 0)
+		return opened == -ENOENT ? 0 : ret ? ret : cpus;
 	size = info.value_size;
 	if (info.type == BPF_MAP_TYPE_PERCPU_HASH || info.type == BPF_MAP_TYPE_LRU_PERCPU_HASH)
-		size *= libbpf_num_possible_cpus();
+		size *= cpus;
 	chunk = size > 1024 ? CHUNK / 16 : CHUNK;
 	FREED char *keys = calloc(chunk, info.key_size);
 	FREED char *values = calloc(chunk, size);

@@ -253,8 +253,9 @@ void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 {
 	uint32_t before;
 
-	if (!slot_read(outer_fd, slot, &before) && !bpf_map_delete_elem(outer_fd, &slot) &&
-	    !is_shared(outer_fd, slot, before))
+	/* The kernel waits for all running programs even where there is nothing to delete. */
+	if (!slot_read(outer_fd, slot, &before) && before &&
+	    !bpf_map_delete_elem(outer_fd, &slot) && !is_shared(outer_fd, slot, before))
 		inner_unpin(instance, before);
 }
 

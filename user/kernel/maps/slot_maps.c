@@ -122,7 +122,7 @@ int counters_read(const struct instance *instance, const struct policy *policy,
 
 /* ---- zeroing */
 
-/* All of them are in one map. */
+/* Zeroes the counters of slots that are all in one map. */
 static int counters_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
 {
 	const struct rl_instance *info = &maps->instance->info;
@@ -211,7 +211,7 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 
 /* ---- the slots of a policy */
 
-/* All of them are in one map. */
+/* Zeroes the states of slots that are all in one map. */
 static int states_zero(struct slot_maps *maps, const uint32_t *slots, size_t count)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);

@@ -132,8 +132,21 @@ int policy_part_read(const struct instance *instance, const struct rule *prefix,
 	return ret ? ret : found;
 }
 
-static int read_end(const struct instance *instance, int ret, struct policy *out)
+/* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
+static int part_read(const struct instance *instance, const struct rule *prefix, bool all,
+		     struct policy *out)
 {
+	int ret = -EAGAIN;
+
+	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
+		struct rl_policy_header before, after;
+
+		ret = policy_part_read(instance, prefix, all, &before, out);
+		if (!policy_header_read(instance, &after) && after.written != before.written) {
+			policy_clear(out);
+			ret = -EAGAIN;
+		}
+	}
 	if (ret == -ENOENT) /* no policy was written yet */
 		ret = 0;
 	if (ret >= 0)
@@ -145,30 +158,17 @@ static int read_end(const struct instance *instance, int ret, struct policy *out
 	return ret;
 }
 
-/* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out)
 {
 	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
-	int ret = -EAGAIN;
 
 	memcpy(prefix.addr, addr, sizeof(prefix.addr));
-	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
-		struct rl_policy_header before, after;
-
-		ret = policy_part_read(instance, &prefix, true, &before, out);
-		if (!policy_header_read(instance, &after) && after.written != before.written) {
-			policy_clear(out);
-			ret = -EAGAIN;
-		}
-	}
-	return read_end(instance, ret, out);
+	return part_read(instance, &prefix, true, out);
 }
 
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
 			 struct policy *out)
 {
-	struct rl_policy_header header;
-
-	return read_end(instance, policy_part_read(instance, prefix, false, &header, out), out);
+	return part_read(instance, prefix, false, out);
 }

@@ -3,8 +3,9 @@
  * rules of the device.
  *
  * A rule decides if the packets of the rules before it do not cover all of its own. If the search
- * for an uncovered packet takes too long, the rule counts as deciding; so does one that matches
- * packets of which their sets do not show enough.
+ * for an uncovered packet takes too long, the rule counts as deciding; so do one that matches
+ * packets of which their sets do not show enough, and one whose ranges, met with those of others,
+ * are too many (RANGES_MAX).
  */
 
 #include "policy/packets/decide.h"

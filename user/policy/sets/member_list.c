@@ -125,7 +125,7 @@ static int range_split(const uint8_t shortest[2], u128 from, u128 to, bool ipv4,
 	for (int count = 0;;) {
 		struct member member = {.len = 128};
 		u128 size = 1; /* of the shortest prefix from here on that ends within the range;
-				    0: all */
+			      0: all */
 
 		while (member.len && !(from & size) && to - from >= 2 * size - 1) {
 			member.len--;

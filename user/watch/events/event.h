@@ -70,7 +70,7 @@ struct event {
 	uint64_t count;                /* of events that were not reported, or of members */
 	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
 	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
-	struct json_object *excerpt;   /* traits as JSON, or NULL */
+	struct json_object *excerpt; /* traits as JSON, or NULL; whoever frees the event puts it */
 };
 
 void event_text_set(struct event *event, const char *format, ...)
