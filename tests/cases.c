@@ -25,9 +25,14 @@ void test_add(struct CMUnitTest test)
 
 void rows_add(struct CMUnitTest test, const void *table, size_t count, size_t row_bytes)
 {
+	const char *group = test.name;
+	char *name;
+
 	for (size_t i = 0; i < count; i++) {
 		test.initial_state = (char *)table + i * row_bytes;
-		test.name = *(const char *const *)test.initial_state;
+		if (asprintf(&name, "%s: %s", group, *(char *const *)test.initial_state) < 0)
+			abort();
+		test.name = name;
 		test_add(test);
 	}
 }

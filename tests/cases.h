@@ -42,17 +42,18 @@
 
 #define TEST(test, ...) NAMED_TEST(#test, test, ##__VA_ARGS__)
 
-#define ROWS(test, table, row, ...)                                                           \
-	static void test(const typeof(*(table)) *row);                                        \
-	static void test##_of(void **state)                                                   \
-	{                                                                                     \
-		test(*state);                                                                 \
-	}                                                                                     \
-	AT_START(test##_add)                                                                  \
-	{                                                                                     \
-		rows_add((struct CMUnitTest){.test_func = test##_of, ##__VA_ARGS__}, (table), \
-			 ARRAY_SIZE(table), sizeof(*(table)));                                \
-	}                                                                                     \
+#define ROWS(test, table, row, ...)                                                                \
+	static void test(const typeof(*(table)) *row);                                             \
+	static void test##_of(void **state)                                                        \
+	{                                                                                          \
+		test(*state);                                                                      \
+	}                                                                                          \
+	AT_START(test##_add)                                                                       \
+	{                                                                                          \
+		rows_add(                                                                          \
+			(struct CMUnitTest){.name = #test, .test_func = test##_of, ##__VA_ARGS__}, \
+			(table), ARRAY_SIZE(table), sizeof(*(table)));                             \
+	}                                                                                          \
 	static void test(const typeof(*(table)) *row)
 
 /* For the whole program: before its first test, in their order, and after its last. */
@@ -63,6 +64,7 @@
 	}
 
 void test_add(struct CMUnitTest test);
+/* Each row is called by the test and its first member. */
 void rows_add(struct CMUnitTest test, const void *table, size_t count, size_t row_bytes);
 /* Either may be NULL. */
 void fixture_add(CMFixtureFunction set_up, CMFixtureFunction tear_down);
