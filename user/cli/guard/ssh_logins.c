@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/output/output.h"
 #include "kernel/device/tunnel.h"
 #include "kernel/proof/tcp_sockets.h"
@@ -42,10 +43,9 @@ struct scan {
 /* The items, with room for one more; `room` counts them. */
 static void *grown(void *items, size_t count, size_t *room, size_t size)
 {
-	if (count < *room)
-		return items;
-	*room = *room ? 2 * *room : 64;
-	items = xreallocarray(items, *room, size);
+	items = array_room(items, count, room, size);
+	if (!items)
+		out_of_memory();
 	return items;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "algorithm/sampling.h"
+#include "base/array.h"
 #include "base/units.h"
 
 #define SLOTS_A_SECOND 10 /* where the rate allows for as many */
@@ -51,16 +52,6 @@ uint32_t sampler_slot_of(const struct sampler *sampler, uint64_t ns)
 }
 
 /* ---- the list of samples */
-
-static void *grown(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t wanted = *room ? 2 * *room : 64;
-	void *more = count < *room ? items : realloc(items, wanted * size);
-
-	if (more && count >= *room)
-		*room = wanted;
-	return more;
-}
 
 static int sampled_compare(const void *a, const void *b)
 {
@@ -129,7 +120,7 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 	 * next slot does not stand for them. */
 	sampler->carried = !count && packets * slot->ceiling / TAGS < KEEP_MORE ? packets : 0;
 	for (uint32_t i = 0; i < count; i++) {
-		void *items = grown(out->items, out->count, &out->room, sizeof(*out->items));
+		void *items = array_room(out->items, out->count, &out->room, sizeof(*out->items));
 
 		if (!items)
 			return -ENOMEM;
@@ -228,7 +219,7 @@ int sampler_add(struct sampler *sampler, const struct rl_sample *sample, struct 
 		return -ENOMEM;
 	if (slot->count >= (size_t)TAKEN_MORE * sampler->stream.keep)
 		taken_cut(sampler, slot);
-	taken = grown(slot->taken, slot->count, &slot->room, sizeof(*slot->taken));
+	taken = array_room(slot->taken, slot->count, &slot->room, sizeof(*slot->taken));
 	if (!taken)
 		return -ENOMEM;
 	slot->taken = taken;
