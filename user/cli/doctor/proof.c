@@ -49,9 +49,9 @@ void check_state(struct doctor *doctor)
 					   : "sockets");
 }
 
-static void socket_ignore(const struct flow *flow, uint32_t inode, void *arg)
+static void socket_ignore(const struct tcp_socket *socket, void *arg)
 {
-	(void)flow, (void)inode, (void)arg;
+	(void)socket, (void)arg;
 }
 
 /* Where the filter of peers cannot be fed; NULL: there. */

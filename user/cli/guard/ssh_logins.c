@@ -137,12 +137,13 @@ static void process_add(struct scan *scan, pid_t pid)
 /* ---- connections */
 
 /* Sockets that a session holds itself listen for what is forwarded to its client. */
-static void port_add(const struct flow *flow, uint32_t inode, void *arg)
+static void port_add(const struct tcp_socket *socket, void *arg)
 {
 	struct scan *scan = arg;
+	uint16_t port = socket->flow.dport;
 
-	if (!inodes_have(&scan->logged_in, inode))
-		scan->ports[flow->dport / 8] |= 1u << flow->dport % 8;
+	if (!inodes_have(&scan->logged_in, socket->inode))
+		scan->ports[port / 8] |= 1u << port % 8;
 }
 
 /* Unless it is there. */
@@ -162,13 +163,14 @@ static void session_add(struct ssh_sessions *out, const struct ssh_session *sess
 	out->session[out->count++] = *session;
 }
 
-static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
+static void connection_add(const struct tcp_socket *socket, void *arg)
 {
 	struct scan *scan = arg;
-	bool served = scan->ports[flow->dport / 8] & 1u << flow->dport % 8;
+	uint16_t port = socket->flow.dport;
+	bool served = scan->ports[port / 8] & 1u << port % 8;
 
-	if (served && inodes_have(&scan->logged_in, inode))
-		session_add(scan->out, &(struct ssh_session){.flow = *flow});
+	if (served && inodes_have(&scan->logged_in, socket->inode))
+		session_add(scan->out, &(struct ssh_session){.flow = socket->flow});
 }
 
 /* ---- Kubernetes */
@@ -176,18 +178,17 @@ static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
 #define KUBELET_PORT 10250
 #define API_PORT     6443
 
-static void kubelet_found(const struct flow *flow, uint32_t inode, void *arg)
+static void kubelet_found(const struct tcp_socket *socket, void *arg)
 {
-	(void)flow, (void)inode;
+	(void)socket;
 	*(bool *)arg = true;
 }
 
-static void api_server_add(const struct flow *flow, uint32_t inode, void *arg)
+static void api_server_add(const struct tcp_socket *socket, void *arg)
 {
-	struct ssh_session session = {.flow = *flow, .control = API_PORT};
+	struct ssh_session session = {.flow = socket->flow, .control = API_PORT};
 
-	(void)inode;
-	if (flow->sport != API_PORT)
+	if (socket->flow.sport != API_PORT)
 		return;
 	session_add(arg, &session);
 	session.flow.sport = 0;

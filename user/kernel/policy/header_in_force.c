@@ -2,14 +2,13 @@
 #include "kernel/policy/header_in_force.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel/maps/map.h"
 #include "kernel/maps/map_in_map.h"
+#include "kernel/maps/readers.h"
 #include "kernel/scope.h"
 
 int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
@@ -39,7 +38,7 @@ int packets_loads_order(void)
 #ifdef __x86_64__
 	return 0;
 #else
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
+	return readers_wait();
 #endif
 }
 

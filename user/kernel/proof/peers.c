@@ -18,14 +18,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/membarrier.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +37,7 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/maps/readers.h"
 #include "kernel/proof/tcp_sockets.h"
 #include "kernel/scope.h"
 #include "peers.skel.h"
@@ -166,15 +165,14 @@ static int others_pin(const char *path, const char *device, void *arg)
 
 /* ---- sockets that were there before */
 
-static void seed_put(const struct flow *flow, uint32_t inode, void *arg)
+static void seed_put(const struct tcp_socket *socket, void *arg)
 {
 	const struct filter *filter = arg;
 	struct timespec now;
 	struct peers_key key;
 	__u64 address[2];
 
-	(void)inode;
-	memcpy(address, flow->src, sizeof(address));
+	memcpy(address, socket->flow.src, sizeof(address));
 	key = peers_key_of(filter->table->seed, address_is_mapped(address), address);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	peers_note(filter->table, key, peers_time(now.tv_sec * 1000000000ull + now.tv_nsec),
@@ -232,10 +230,10 @@ static int feed_anew(const struct instance *instance, struct filter *filter)
 	}
 	if (!ret)
 		ret = peer_sockets_read(seed_put, filter);
-	if (!ret) {
-		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	if (!ret)
+		ret = readers_wait();
+	if (!ret)
 		ret = peer_sockets_read(seed_put, filter);
-	}
 	links_close(links);
 	return ret;
 }

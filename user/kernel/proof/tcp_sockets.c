@@ -40,13 +40,15 @@ static int socket_read(const struct nlmsghdr *message, void *arg)
 	    !netlink_attribute(message, sizeof(*msg), INET_DIAG_SHUTDOWN, sizeof(uint8_t)))
 		return MNL_CB_OK;
 
-	struct flow flow = {.dst_known = true,
-			    .sport = ntohs(msg->id.idiag_dport),
-			    .dport = ntohs(msg->id.idiag_sport)};
+	struct tcp_socket socket = {.flow = {.dst_known = true,
+					     .sport = ntohs(msg->id.idiag_dport),
+					     .dport = ntohs(msg->id.idiag_sport)},
+				    .inode = msg->idiag_inode,
+				    .ifindex = msg->id.idiag_if};
 
-	address_read(msg->idiag_family, msg->id.idiag_dst, flow.src);
-	address_read(msg->idiag_family, msg->id.idiag_src, flow.dst);
-	reader->each(&flow, msg->idiag_inode, reader->arg);
+	address_read(msg->idiag_family, msg->id.idiag_dst, socket.flow.src);
+	address_read(msg->idiag_family, msg->id.idiag_src, socket.flow.dst);
+	reader->each(&socket, reader->arg);
 	return MNL_CB_OK;
 }
 
@@ -78,6 +80,18 @@ int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg)
 	return sockets_read(IPPROTO_TCP, 1u << state, port, &reader);
 }
 
+/* Without SYN_RECV, in which a handshake is not complete. */
+#define STATES_COUNTED                                                       \
+	(1u << TCP_ESTABLISHED | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 | \
+	 1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
+
+int open_sockets_read(tcp_socket_fn each, void *arg)
+{
+	struct reader reader = {.each = each, .arg = arg};
+
+	return sockets_read(IPPROTO_TCP, STATES_COUNTED, 0, &reader);
+}
+
 /* ---- of peers */
 
 /* TIME_WAIT and handshakes are listed as two of these states, but have no attributes. */
@@ -97,7 +111,7 @@ int peer_sockets_read(tcp_socket_fn each, void *arg)
 
 /* As STATES_PROVEN in bpf/proof/proof.h, without the two that TIME_WAIT and handshakes are listed
  * as. */
-#define STATES_OPEN                                                                                \
+#define STATES_SURE                                                                                \
 	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 | 1u << TCP_CLOSE_WAIT | \
 	 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
 
@@ -106,18 +120,17 @@ struct peer {
 	uint64_t count;
 };
 
-static void peer_count(const struct flow *flow, uint32_t inode, void *arg)
+static void peer_count(const struct tcp_socket *socket, void *arg)
 {
 	struct peer *peer = arg;
 
-	(void)inode;
-	peer->count += !memcmp(flow->src, peer->addr, sizeof(flow->src));
+	peer->count += !memcmp(socket->flow.src, peer->addr, sizeof(socket->flow.src));
 }
 
 int peer_sockets_count(const uint8_t addr[16], struct peer_sockets *out)
 {
 	struct peer tcp = {addr, 0}, udp = {addr, 0};
-	int ret = sockets_read(IPPROTO_TCP, STATES_OPEN, 0,
+	int ret = sockets_read(IPPROTO_TCP, STATES_SURE, 0,
 			       &(struct reader){.each = peer_count, .arg = &tcp});
 
 	if (!ret)

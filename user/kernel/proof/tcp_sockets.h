@@ -6,12 +6,21 @@
 
 #include "policy/packets/decide.h"
 
-/* The flow is that of received packets: its destination is the socket's own address. */
-typedef void (*tcp_socket_fn)(const struct flow *flow, uint32_t inode, void *arg);
+struct tcp_socket {
+	struct flow flow; /* of received packets: its destination is the socket's own address */
+	uint32_t inode;   /* 0: no process has it open */
+	uint32_t ifindex; /* of the device that it is bound to; 0: any */
+};
+
+typedef void (*tcp_socket_fn)(const struct tcp_socket *socket, void *arg);
 
 /* Calls `each` for every socket in this state (TCP_LISTEN, TCP_ESTABLISHED) and, unless `port` is
  * 0, on this local port. 0 or a negative errno. Silent. */
 int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg);
+
+/* Calls `each` for every open connection, and for some that have just ended. A list may miss one
+ * that others leave meanwhile. 0 or a negative errno. Silent. */
+int open_sockets_read(tcp_socket_fn each, void *arg);
 
 /* Calls `each` for every socket that is connected, or on the way to it: whose packets are, or will
  * be, `established`. A list may miss one that others leave meanwhile. 0 or a negative errno.
