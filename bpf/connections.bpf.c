@@ -5,9 +5,14 @@
  * A connection is open from when its handshake is complete until its socket is closed; a socket
  * in TIME_WAIT is closed. It counts if the peer began it. Each socket says under which limits it is
  * counted, and nothing but its own end or a change of the limits takes it away again: what is
- * counted is taken away once, and what could not be counted is never taken away. All of this is
- * done with the socket locked: the kernel changes the state of a socket under its lock, and the
- * walk through those that are there holds it as well.
+ * counted is taken away once, and what could not be counted is never taken away.
+ *
+ * The kernel changes the state of a socket under its lock. A recount of the sockets that are there
+ * has no lock: the socket is busy while it is settled, and whoever finds it busy leaves what is new
+ * in its flags, where it is seen at the end. Nor may a recount iterate over sockets (iter/tcp): the
+ * kernel's iterator takes references to handshakes that have none yet (sock_hold in
+ * bpf_iter_tcp_established_batch; 6.18), and memory is freed that is in use. So user space lists
+ * them by sock_diag, and each is looked up.
  *
  * The programs at the tracepoint are the same one twice. Since Linux 6.1 a program is not run for
  * an event that interrupts it on its own CPU, and one CPU may be at two changes of state at once,
@@ -58,17 +63,6 @@ struct sock {
 	__u16 sk_protocol;
 };
 
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__tcp {
-	struct bpf_iter_meta *meta;
-	struct sock_common *sk_common;
-};
-
 #pragma clang attribute pop
 
 const volatile __u64 netns_cookie = 0;
@@ -78,21 +72,23 @@ const volatile __u32 set_mask = 1; /* rl_connections.set: how many, less 1 */
 /* The map `connections`. */
 SIZED_MAP(counts, ARRAY, BPF_F_MMAPABLE, 1, __u32, AT_ATTACH(RL_CONNECTIONS_SIZE(2)));
 
-#define NO_ROOM (~0u) /* is no limit's id */
+#define NO_ROOM       (~0u) /* is no limit's id */
+
+#define SOCKET_BUSY   1u
+#define SOCKET_CLOSED 2u
 
 /* A socket whose peer began notes its addresses and ports, of which the kernel forgets some before
  * it is closed, and the limits under which it is counted, in the place that each has in
  * rl_connections.limit; 0: none. */
 struct counted {
 	struct connection of;
+	__u32 flags;
+	__u32 recount; /* the one that found it first; 0: it was seen to begin */
 	bool is_read;
 	__u32 limit_id[RL_CONNECTION_PLACES]; /* NO_ROOM: not counted under it for want of room */
 };
 
 MAP(sockets, SK_STORAGE, BPF_F_NO_PREALLOC, 0, int, struct counted);
-
-/* During a walk: a bit for each port on which a socket listens. */
-MAP(listening, ARRAY, 0, 65536 / 64, __u32, __u64);
 
 /* NULL: the counts are begun anew, by other programs. */
 static __always_inline struct rl_connections *table(void)
@@ -193,17 +189,24 @@ static __always_inline void connection_read(const struct sock *sk, struct connec
 	c->dport = common->skc_num;
 }
 
-/* The socket is locked. */
-static __always_inline void socket_settle(const struct sock *sk, struct counted *counted, bool open)
+static __always_inline void limits_settle(struct counted *counted, bool open)
 {
-	const struct connection *c = &counted->of;
-
-	if (!counted->is_read) {
-		connection_read(sk, &counted->of);
-		counted->is_read = true;
-	}
 	for (__u32 i = 0; i < RL_CONNECTION_PLACES; i++)
-		counted->limit_id[i] = limit_settle(c, i, counted->limit_id[i], open);
+		counted->limit_id[i] = limit_settle(&counted->of, i, counted->limit_id[i], open);
+}
+
+/* A second time if it was closed meanwhile, unless another one has begun to. */
+static __always_inline void socket_settle(struct counted *counted)
+{
+	for (int i = 0; i < 2; i++) {
+		__u32 flags = __sync_fetch_and_or(&counted->flags, SOCKET_BUSY);
+
+		if (flags & SOCKET_BUSY)
+			return;
+		limits_settle(counted, !(flags & SOCKET_CLOSED));
+		if (flags == (__sync_fetch_and_and(&counted->flags, ~SOCKET_BUSY) & ~SOCKET_BUSY))
+			return;
+	}
 }
 
 /* Its state changes. */
@@ -220,7 +223,13 @@ static __always_inline int state_changes(struct sock *sk, int from, int to)
 	counted = bpf_sk_storage_get(&sockets, sk, NULL, begins ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!counted)
 		return 0; /* or no memory: it is not counted */
-	socket_settle(sk, counted, begins);
+	if (begins && !counted->is_read) {
+		connection_read(sk, &counted->of);
+		counted->is_read = true;
+	}
+	if (!begins)
+		__sync_fetch_and_or(&counted->flags, SOCKET_CLOSED);
+	socket_settle(counted);
 	return 0;
 }
 
@@ -236,45 +245,97 @@ int BPF_PROG(rlctl_state_again, struct sock *sk, int from, int to)
 	return state_changes(sk, from, to);
 }
 
-/* ---- the walk through all that are there */
+/* ---- a recount of those that are there */
 
 #define STATE(name) (1u << BPF_TCP_##name)
 #define STATES_OPEN                                                                     \
 	(STATE(ESTABLISHED) | STATE(FIN_WAIT1) | STATE(FIN_WAIT2) | STATE(CLOSE_WAIT) | \
 	 STATE(LAST_ACK) | STATE(CLOSING))
 
-/* Listening sockets come before all others. */
-SEC("iter/tcp")
-int rlctl_walk(struct bpf_iter__tcp *ctx)
+/* NULL, or a reference. */
+static __always_inline struct bpf_sock *socket_find(struct __sk_buff *skb,
+						    const struct connection *c)
 {
-	struct sock_common *common = ctx->sk_common;
-	struct counted *counted;
-	struct sock *sk;
-	__u32 state, index;
-	__u64 *word;
-	__u16 port;
+	struct bpf_sock_tuple tuple = {};
 
-	sk = common ? (struct sock *)bpf_skc_to_tcp_sock(common) : NULL;
+	if (address_is_mapped(c->src)) {
+		tuple.ipv4.saddr = ((const __u32 *)c->src)[3];
+		tuple.ipv4.daddr = ((const __u32 *)c->dst)[3];
+		tuple.ipv4.sport = bpf_htons(c->sport);
+		tuple.ipv4.dport = bpf_htons(c->dport);
+		return bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	}
+	__builtin_memcpy(tuple.ipv6.saddr, c->src, sizeof(c->src));
+	__builtin_memcpy(tuple.ipv6.daddr, c->dst, sizeof(c->dst));
+	tuple.ipv6.sport = bpf_htons(c->sport);
+	tuple.ipv6.dport = bpf_htons(c->dport);
+	return bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+}
+
+/* One that is seen for the first time is not counted yet: it may be closing just now, and then its
+ * end has found nothing that could be taken away. The next recount, before which user space waits
+ * for all programs that run, looks it up again: the kernel makes a socket that closes unfindable
+ * before it changes its state, so what is found then is open, and its end will be seen. 1: first
+ * seen. */
+static __always_inline int socket_recount(struct bpf_sock *sk, const struct connection *c,
+					  const struct rl_open_socket *listed)
+{
+	struct counted *counted;
+
+	if (!(STATES_OPEN >> (sk->state & 31) & 1))
+		return 0;
+	counted = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	if (!counted && listed->peer_began) {
+		counted = bpf_sk_storage_get(&sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		if (counted)
+			counted->recount = listed->recount;
+	}
+	if (!counted)
+		return 0;
+	if (counted->recount == listed->recount)
+		return 1;
+	if (!counted->is_read) {
+		counted->of = *c;
+		counted->is_read = true;
+	}
+	socket_settle(counted);
+	return 0;
+}
+
+/* Apart: the verifier follows it once. */
+__noinline int listed_recount(struct __sk_buff *skb, __u32 i)
+{
+	struct rl_open_socket listed;
+	struct connection c = {};
+	struct bpf_sock *sk;
+	int first;
+
+	if (!skb ||
+	    bpf_skb_load_bytes(skb, offsetof(struct rl_open_sockets, socket) + i * sizeof(listed),
+			       &listed, sizeof(listed)))
+		return 0;
+	__builtin_memcpy(c.src, listed.src, sizeof(c.src));
+	__builtin_memcpy(c.dst, listed.dst, sizeof(c.dst));
+	c.sport = listed.sport;
+	c.dport = listed.dport;
+	sk = listed.recount ? socket_find(skb, &c) : NULL;
 	if (!sk)
 		return 0;
-	state = sk->__sk_common.skc_state;
-	port = sk->__sk_common.skc_num;
-	index = port / 64;
-	word = bpf_map_lookup_elem(&listening, &index);
-	if (!word)
-		return 0;
-	if (state == BPF_TCP_LISTEN)
-		__sync_fetch_and_or(word, 1ull << port % 64);
-	if (!(STATES_OPEN >> (state & 31) & 1))
-		return 0;
-	/* Nothing says who began a connection that was there before; where a socket listens, the
-	 * peer is taken to have done so. */
-	counted = bpf_sk_storage_get(&sockets, sk, NULL,
-				     READ_ONCE(*word) >> port % 64 & 1 ? BPF_SK_STORAGE_GET_F_CREATE
-								       : 0);
-	if (counted)
-		socket_settle(sk, counted, true);
-	return 0;
+	first = socket_recount(sk, &c, &listed);
+	bpf_sk_release(sk);
+	return first;
+}
+
+/* Run by user space over struct rl_open_sockets, in the network namespace of these. Returns how
+ * many are not counted yet. */
+SEC("tc")
+int rlctl_recount(struct __sk_buff *skb)
+{
+	int first = 0;
+
+	for (__u32 i = 0; i < RL_OPEN_SOCKETS; i++)
+		first += listed_recount(skb, i);
+	return first;
 }
 
 char LICENSE[] SEC("license") = "GPL";

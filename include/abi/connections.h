@@ -29,7 +29,7 @@ struct rl_connection_limit {
 	__u8 pad[2];
 	__u64 open; /* connections, of all keys */
 	__u8 prefix[16], src[16], dst[16];
-	struct rl_limit limit; /* its key */
+	struct rl_limit limit; /* its key alone */
 	struct rl_port_range sport[RL_PORT_RANGES_MAX];
 	struct rl_port_range dport[RL_PORT_RANGES_MAX];
 };
@@ -56,3 +56,18 @@ struct rl_connections {
 _Static_assert(sizeof(struct rl_connections) % 64 == 0, "no set in two cache lines");
 #define RL_CONNECTIONS_SIZE(sets) \
 	(sizeof(struct rl_connections) + (sets) * sizeof(struct rl_connection_set))
+
+/* Open sockets as user space lists them for a recount: the data of a test run, whose first bytes
+ * the kernel takes for a header of Ethernet. */
+#define RL_OPEN_SOCKETS 64
+struct rl_open_socket {
+	__u8 src[16], dst[16]; /* mapped; as in packets that it receives */
+	__u16 sport, dport;
+	__u32 recount;    /* which one, not 0; 0: there is no socket here */
+	__u32 peer_began; /* 1: it seems so: a socket listens on its port */
+};
+struct rl_open_sockets {
+	__u8 ethernet[16];
+	struct rl_open_socket socket[RL_OPEN_SOCKETS];
+};
+_Static_assert(sizeof(struct rl_open_sockets) <= 3072, "a test run takes less than a page");

@@ -16,8 +16,8 @@ import sys
 import time
 
 from checks import eventually, need, passes, same
-from connections_bed import (SECONDS, SERVER, Connection, attached, close_all, counted, is_counted, is_refused, limited, opened, pins,
-                             rlctl, rules, run, table)
+from connections_bed import (SECONDS, SERVER, Connection, attached, close_all, counted, injected, is_counted, is_refused, limited, opened,
+                             pins, rlctl, rules, run, table)
 from namespaces import FAMILY, FLOOD, PREFIX, enter, listen
 
 PORT = 443
@@ -44,15 +44,23 @@ def one_more_is_dropped(*options, family=4, both=False):
     listener.close()
 
 
-def those_before_count():
-    listener = listen(PORT)
-    before = opened(listener, 3)
+def link_local():
+    """The server by an address that is valid on its link alone: sockets of it are bound to the device."""
+    for name, address in (("A", "fe80::1"), ("B", "fe80::2")):
+        run("ip", "-n", f"{PREFIX}-{name}", "addr", "replace", f"{address}/64", "dev", f"veth-{name}", "nodad")
+    enter("A")
+    return ("fe80::2", PORT, 0, socket.if_nametoindex("veth-A"))
+
+
+def those_before_count(family=4, server=None):
+    listener = listen(PORT, family)
+    before = opened(listener, 3, family=family, server=server and server())
     with attached(rule(5)):
         is_counted(3)
-        connections = limited(listener, 2)
+        connections = limited(listener, 2, family=family, server=server and server())
         close_all(before)
         is_counted(2)
-        close_all(connections + limited(listener, 3))
+        close_all(connections + limited(listener, 3, family=family, server=server and server()))
         is_counted(0)
     listener.close()
 
@@ -239,14 +247,14 @@ def limits_come_and_go_with_links():
     def programs():
         found = json.loads(run("bpftool", "-j", "prog", "list").stdout)
         return {program["id"] for program in found
-                if program.get("name", "").startswith(("rlctl_state", "rlctl_walk"))}
+                if program.get("name", "").startswith(("rlctl_state", "rlctl_recount"))}
 
     before = programs()
     with attached("rule any tcp dport 443 limit 50/second\n"):
         same(links(), [], "pins without a limit on connections")
         rlctl("apply", "-", given=rule(5))
         first = programs() - before
-        same(links(), ["connections", "connections-state", "connections-state_again", "connections-walk"], "pins")
+        same(links(), ["connections", "connections-recount", "connections-state", "connections-state_again"], "pins")
         rlctl("apply", "-", given="rule any tcp dport 443 limit 50/second\n")
         same(links(), [], "pins after the limit")
         eventually(lambda: not programs() & first, "its programs are gone")
@@ -267,6 +275,53 @@ def links_that_are_lost_come_back():
         is_counted(3)
         close_all(connections + limited(listener, 3))
         is_counted(0)
+    listener.close()
+
+
+def those_of_a_former_rlctl_are_replaced():
+    """An iterator is pinned beside them; whatever its other programs are, all are made anew."""
+    listener = listen(PORT)
+    with attached(rule(5)):
+        connections = opened(listener, 3)
+        state = pins("connections-state")[0]
+        walk = os.path.join(os.path.dirname(state), "connections-walk")
+        need(run("bpftool", "prog", "pin", "pinned", pins("connections-recount")[0], walk).returncode == 0, walk)
+        before = os.stat(state).st_ino
+        rlctl("apply", "-", given=rule(6))
+        need(os.stat(state).st_ino != before and not os.path.exists(walk), "other pins")
+        is_counted(3)
+        close_all(connections + limited(listener, 3))
+        is_counted(0)
+    listener.close()
+
+
+def a_kernel_without_membarrier_waits():
+    listener = listen(PORT)
+    with attached("rule any tcp dport 1 limit 5/second\n"):
+        connections = opened(listener, 3)
+        done = injected("membarrier:error=EINVAL", "apply", "-", given=rule(5))
+        same((done.returncode, done.stderr), (0, ""), "apply")
+        is_counted(3)
+        close_all(connections + limited(listener, 2))
+        is_counted(0)
+    listener.close()
+
+
+def a_limit_finds_another_one_in_its_place():
+    """A writer is killed before its policy is in force; the next policy has another limit of the same id."""
+    listener = listen(PORT)
+    other = "rule any tcp dport 444 limit 3 connections\n"
+    with attached(rule(50)):
+        connections = opened(listener, 3)
+        killed = injected("membarrier:signal=KILL:when=2", "apply", "-", given=rule(50) + other)
+        need(killed.returncode not in (0, 1), f"apply was killed: {killed}")
+        same(len(rules()), 1, "rules in force")
+        rlctl("apply", "-", given=rule(50) + rule(5, "per source/8,8"))
+        is_counted(3)
+        is_counted(3, 1)
+        close_all(connections + limited(listener, 2))
+        is_counted(0)
+        is_counted(0, 1)
     listener.close()
 
 
@@ -383,9 +438,16 @@ def misses():
             if program.get("name", "").startswith("rlctl_state")][-2:]
 
 
+def kernel_has_warned():
+    """Once for each place in it since it was started."""
+    with open("/proc/sys/kernel/tainted") as tainted:
+        return int(tainted.read()) >> 9 & 1
+
+
 def nothing_drifts():
     """Thousands of connections are opened and closed on two CPUs, under limits and policies that change: then the
-    counts are as many as are open, none."""
+    counts are as many as are open, none, and the kernel has no complaint."""
+    warned = kernel_has_warned()
     listener = listen(PORT, both=True)
     listener.setblocking(False)
     cpus = sorted(os.sched_getaffinity(0))[:2] * 2
@@ -405,6 +467,7 @@ def nothing_drifts():
         print(f"# {seen} packets passed the limits; missed by each program: {misses()}")
         all_are_closed(listener)
         same(keys_left(), 0, "keys with a count")
+        same(kernel_has_warned(), warned, "warnings of the kernel (dmesg)")
         listener.setblocking(True)
         close_all(opened(listener, 3))
         is_counted(0)
@@ -418,6 +481,7 @@ TESTS = (
     ("the same over IPv6", lambda: one_more_is_dropped(family=6), ()),
     ("the same for IPv4 to a socket of IPv6", lambda: one_more_is_dropped(both=True), ()),
     ("those that were open before count", those_before_count, ()),
+    ("the same over IPv6 on one link", lambda: those_before_count(6, link_local), ()),
     ("those that are open go on over the limit, to their ends", open_ones_go_on, ()),
     ("over count: SYNs over the limit are counted, and pass; and a rule of syn", over_count_passes, ()),
     ("RST, FIN, abort, timeout and a listener that is closed end connections", all_ends_are_seen, ()),
@@ -428,6 +492,9 @@ TESTS = (
     ("a policy that follows keeps counts, or counts anew", a_policy_that_follows_keeps_counts, ()),
     ("programs come with the first limit and go with the last", limits_come_and_go_with_links, ()),
     ("programs that are lost come back with the next policy", links_that_are_lost_come_back, ()),
+    ("programs of a former rlctl are replaced", those_of_a_former_rlctl_are_replaced, ()),
+    ("a kernel without membarrier waits otherwise", a_kernel_without_membarrier_waits, ()),
+    ("a limit finds another one in its place", a_limit_finds_another_one_in_its_place, ()),
     ("a burst on two CPUs is held to the limit", a_burst_is_held, ()),
     ("nothing drifts", nothing_drifts, ()),
 )

@@ -27,6 +27,13 @@ def rlctl(*words, given=None):
     return command(RLCTL, "-n", f"{PREFIX}-B", *words, given=given)
 
 
+def injected(what, *words, given):
+    """rlctl, of which one system call does this instead of what it should."""
+    call = what.partition(":")[0]
+    return run("strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={what}", RLCTL, "-n",
+               f"{PREFIX}-B", *words, given=given)
+
+
 @contextlib.contextmanager
 def attached(policy, *options):
     rlctl("attach", "veth-B", *options, "--policy", "-", given=policy)
@@ -69,7 +76,7 @@ def is_counted(wanted, which=0):
 class Connection:
     """From A, or None of it where the SYN was dropped within the time."""
 
-    def __init__(self, listener, family=4, source=None, seconds=SECONDS):
+    def __init__(self, listener, family=4, source=None, seconds=SECONDS, server=None):
         enter("A")
         self.server = None
         self.client = socket.socket(FAMILY[family])
@@ -77,7 +84,7 @@ class Connection:
         if source:
             self.client.bind((source, 0))
         try:
-            self.client.connect((SERVER[family], listener.getsockname()[1]))
+            self.client.connect(server or (SERVER[family], listener.getsockname()[1]))
         except TimeoutError:
             self.client.close()
             self.client = None

@@ -35,6 +35,9 @@ test_nothing() { table_of 'docs/*.none' 10 && ! lines 2>"$TMP/said" && grep -q '
 # The list, the parser of packets, other tools' words, what events tell, and the TTL of answers.
 test_field() { [[ $(cd "$TOP" && grep -rlw --include='*.[ch]' ttl bpf include user | tee "$TMP/files" | wc -l) -le 5 ]] || ! cat "$TMP/files"; }
 
+# The kernel's iterator takes references to handshakes that have none yet, and memory is freed that is in use.
+test_iterator() { ! grep -rnE 'SEC\("iter(\.s)?/tcp' "$TOP/bpf" "$TOP/tests"; }
+
 t 'the layers stand' layers_made
 t 'base includes cli' included base cli/cmd.h
 t 'policy includes kernel' included policy kernel/instance/pins.h
@@ -45,3 +48,4 @@ t 'the layers stand again' layers_made
 t 'lines and a budget' test_budget
 t 'a row that names no file' test_nothing
 t 'a field of a packet is in five files at most' test_field
+t 'no program iterates over TCP sockets' test_iterator

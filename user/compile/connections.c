@@ -31,13 +31,19 @@ static void end_set(uint8_t out[16], __u8 *out_len, __u8 *family, const uint8_t 
 void connection_limit_compile(const struct rule *rule, bool by_dest,
 			      struct rl_connection_limit *out)
 {
+	const struct rl_limit *limit = &rule->limit;
 	const struct match *match = &rule->match;
 
 	*out = (struct rl_connection_limit){
 		.limit_id = rule->limit_id,
 		.counts = 1,
 		.by_dest = by_dest,
-		.limit = rule->limit,
+		.limit = {.key = limit->key,
+			  .key_parts = limit->key_parts,
+			  .key_len4 = limit->key_len4,
+			  .key_len6 = limit->key_len6,
+			  .dest_len4 = limit->dest_len4,
+			  .dest_len6 = limit->dest_len6},
 	};
 	out->sport_count = rule_ports(rule, RL_MATCH_SPORT, out->sport);
 	out->dport_count = rule_ports(rule, RL_MATCH_DPORT, out->dport);

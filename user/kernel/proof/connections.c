@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each instance has programs of its own, pinned as links among its pins: where these are gone, so
- * are the programs. Whatever is missing of them is made anew, with counts that begin at none; the
- * epoch keeps programs out that the kernel has not taken away yet.
+/* Each instance has programs of its own, pinned among its pins: where these are gone, so are the
+ * programs. Whatever is missing of them is made anew, with counts that begin at none; the epoch
+ * keeps programs out that the kernel has not taken away yet.
  *
- * A limit has a place in the table from before its policy comes into force. A walk
- * through all sockets counts those that are open then, twice, because sockets that leave a chain
- * may hide others from it. A socket is counted once under a limit, however often the walk meets it.
- * A limit that ends stops counting, then a walk takes its counts away, then its place is free.
- * Where a process is killed in between, the next one goes on.
+ * A limit has a place in the table from before its policy comes into force. A recount of all
+ * sockets counts those that are open then, at least twice: a list may miss a socket while others
+ * leave its chain, and one that is seen for the first time is counted by the next. A socket is
+ * counted once under a limit, however often it is met. A limit that ends stops counting, then a
+ * recount takes its counts away, then its place is free. Where a process is killed in between, the
+ * next one goes on.
  */
 
 #include "kernel/proof/connections.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +33,11 @@
 #include "kernel/instance/pins.h"
 #include "kernel/maps/map.h"
 #include "kernel/maps/policy_maps.h"
+#include "kernel/maps/readers.h"
+#include "kernel/policy/header_in_force.h"
 #include "kernel/policy/policy_read.h"
+#include "kernel/proof/recount.h"
+#include "kernel/proof/tcp_sockets.h"
 #include "kernel/scope.h"
 
 #define SETS_MIN 2u
@@ -82,22 +86,24 @@ static void counts_close(struct counts *counts)
 	close(counts->fd);
 }
 
-/* No packet and no program reads halfway through what is before or after it. */
-static void readers_wait(void)
+/* ---- programs */
+
+enum program { PROGRAM_STATE, PROGRAM_STATE_AGAIN, PROGRAM_RECOUNT, PROGRAM_COUNT };
+
+static const char *const pin_names[PROGRAM_COUNT] = {"connections-state", "connections-state_again",
+						     "connections-recount"};
+
+/* A former rlctl pins it, and its other programs are not these. */
+static const char iterator_pin[] = "connections-walk";
+
+static bool programs_are_there(const struct instance *instance)
 {
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-}
+	CLOSED int iterator = pin_open_at(instance->path, iterator_pin, true);
 
-/* ---- links */
-
-enum link { LINK_STATE, LINK_STATE_AGAIN, LINK_WALK, LINK_COUNT };
-
-static const char *const link_names[LINK_COUNT] = {"connections-state", "connections-state_again",
-						   "connections-walk"};
-static bool links_are_there(const struct instance *instance)
-{
-	for (size_t i = 0; i < LINK_COUNT; i++) {
-		CLOSED int fd = pin_open_at(instance->path, link_names[i], true);
+	if (iterator >= 0)
+		return false;
+	for (size_t i = 0; i < PROGRAM_COUNT; i++) {
+		CLOSED int fd = pin_open_at(instance->path, pin_names[i], true);
 
 		if (fd < 0)
 			return false;
@@ -105,18 +111,21 @@ static bool links_are_there(const struct instance *instance)
 	return true;
 }
 
-static void links_unpin(const struct instance *instance)
+static void programs_unpin(const struct instance *instance)
 {
-	for (size_t i = 0; i < LINK_COUNT; i++)
-		pin_remove(instance->path, link_names[i]);
+	for (size_t i = 0; i < PROGRAM_COUNT; i++)
+		pin_remove(instance->path, pin_names[i]);
+	pin_remove(instance->path, iterator_pin);
 }
 
-/* made: NULL with errno, or a link, whose program stays when it is closed. */
-static int link_make(const struct instance *instance, enum link link, struct bpf_link *made)
+/* The link stays when it is closed, as the program does. */
+static int program_attach(const struct instance *instance, enum program program,
+			  const struct bpf_program *loaded)
 {
-	int ret = made ? pin_make(instance->path, link_names[link], bpf_link__fd(made)) : -errno;
+	struct bpf_link *link = bpf_program__attach_trace(loaded);
+	int ret = link ? pin_make(instance->path, pin_names[program], bpf_link__fd(link)) : -errno;
 
-	bpf_link__destroy(made);
+	bpf_link__destroy(link);
 	return ret;
 }
 
@@ -125,14 +134,12 @@ static int programs_attach(const struct instance *instance, struct connections_b
 	int ret = connections_bpf__load(skel);
 
 	if (!ret)
-		ret = link_make(instance, LINK_WALK,
-				bpf_program__attach_iter(skel->progs.rlctl_walk, NULL));
+		ret = pin_make(instance->path, pin_names[PROGRAM_RECOUNT],
+			       bpf_program__fd(skel->progs.rlctl_recount));
 	if (!ret)
-		ret = link_make(instance, LINK_STATE,
-				bpf_program__attach_trace(skel->progs.rlctl_state));
+		ret = program_attach(instance, PROGRAM_STATE, skel->progs.rlctl_state);
 	if (!ret)
-		ret = link_make(instance, LINK_STATE_AGAIN,
-				bpf_program__attach_trace(skel->progs.rlctl_state_again));
+		ret = program_attach(instance, PROGRAM_STATE_AGAIN, skel->progs.rlctl_state_again);
 	return ret;
 }
 
@@ -159,33 +166,37 @@ static int programs_make(const struct instance *instance, const struct counts *c
 	return ret;
 }
 
-static void counts_reset(const struct instance *instance, const struct counts *counts)
+static int counts_reset(const struct instance *instance, const struct counts *counts)
 {
 	struct rl_connections *all = counts->all;
+	int ret;
 
 	__atomic_store_n(&all->epoch, all->epoch + 1, __ATOMIC_SEQ_CST);
-	readers_wait();
+	ret = readers_wait();
+	if (ret)
+		return ret;
 	memset(all->limit, 0, counts->size - offsetof(struct rl_connections, limit));
 	memcpy(all->seed, instance->info.hot_seed, sizeof(all->seed));
+	return 0;
 }
 
-static int programs_need(const struct instance *instance, const struct counts *counts)
+/* All programs and counts anew. */
+static int programs_renew(const struct instance *instance, const struct counts *counts)
 {
 	uint32_t raised;
 	int ret = -EPERM;
 
-	if (links_are_there(instance))
-		return 0;
-	links_unpin(instance);
-	counts_reset(instance, counts);
+	programs_unpin(instance);
 	if (!privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
 		fail("%s: counting open connections needs CAP_SYS_ADMIN, CAP_NET_ADMIN and "
 		     "CAP_PERFMON: run it as root (sudo)",
 		     instance->device);
 	} else {
-		ret = programs_make(instance, counts);
+		ret = counts_reset(instance, counts);
+		if (!ret)
+			ret = programs_make(instance, counts);
 		if (ret) {
-			links_unpin(instance);
+			programs_unpin(instance);
 			fail("%s: this kernel does not let rlctl count open connections (%s): that "
 			     "takes a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_EVENTS: limit "
 			     "new connections instead, for example with tcp syn limit 50/second",
@@ -196,29 +207,11 @@ static int programs_need(const struct instance *instance, const struct counts *c
 	return ret;
 }
 
-/* ---- the walk */
-
-static int walk_once(const struct instance *instance)
+static int recount(const struct instance *instance)
 {
-	CLOSED int link = pin_open_at(instance->path, link_names[LINK_WALK], true);
-	CLOSED int fd = link < 0 ? link : bpf_iter_create(link);
-	char nothing[64];
-	int ret;
+	CLOSED int fd = pin_open_at(instance->path, pin_names[PROGRAM_RECOUNT], true);
 
-	if (fd < 0)
-		return fd;
-	do
-		ret = read(fd, nothing, sizeof(nothing)) < 0 ? -errno : 0;
-	while (ret == -EAGAIN); /* it lets others run after a million sockets */
-	return ret;
-}
-
-static int walk(const struct instance *instance)
-{
-	int ret = walk_once(instance);
-
-	readers_wait();
-	return ret ? ret : walk_once(instance);
+	return fd < 0 ? fd : sockets_recount(fd);
 }
 
 /* ---- limits */
@@ -240,26 +233,48 @@ static bool policy_has_limit(const struct policy *policy, uint32_t limit_id)
 }
 
 #define FREE_TRIES    20
+#define FREE_STILL    3       /* tries after which nothing was taken away: give up */
 #define FREE_PAUSE_NS 5000000 /* between them */
 
-static bool counts_any(const struct rl_connection_limit *limits, const bool which[])
+static uint64_t counts_of(const struct rl_connection_limit *limits, const bool which[])
 {
+	uint64_t open = 0;
+
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
-		if (which[i] && __atomic_load_n(&limits[i].open, __ATOMIC_SEQ_CST))
-			return true;
-	return false;
+		if (which[i])
+			open += __atomic_load_n(&limits[i].open, __ATOMIC_SEQ_CST);
+	return open;
 }
 
-/* Limits that neither policy has give their places back, once nothing is counted under them: the
- * kernel takes a socket from the walk's sight just before its end is counted. One that stays is
- * looked at again with the next policy. */
+/* Until nothing is counted under them, if that may be: the kernel makes a socket unfindable just
+ * before its end is counted. */
+static int counts_take(const struct instance *instance, const struct rl_connection_limit *limits,
+		       const bool which[])
+{
+	const struct timespec pause = {.tv_nsec = FREE_PAUSE_NS};
+	uint64_t left = UINT64_MAX;
+
+	for (int tries = 0, still = 0; tries < FREE_TRIES && still < FREE_STILL; tries++) {
+		int ret = recount(instance);
+		uint64_t open = counts_of(limits, which);
+
+		if (ret || !open)
+			return ret;
+		still = open < left ? 0 : still + 1;
+		left = open;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* Limits that neither policy has give their places back, once nothing is counted under them. One
+ * that stays is looked at again with the next policy. */
 static int places_free(const struct instance *instance, const struct counts *counts,
 		       const struct policy *a, const struct policy *b)
 {
-	const struct timespec pause = {.tv_nsec = FREE_PAUSE_NS};
 	bool ends[RL_CONNECTION_PLACES] = {0}, any = false;
 	struct rl_connection_limit *limit = counts->all->limit;
-	int ret = 0;
+	int ret;
 
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++) {
 		ends[i] = limit[i].limit_id && !policy_has_limit(a, limit[i].limit_id) &&
@@ -270,75 +285,90 @@ static int places_free(const struct instance *instance, const struct counts *cou
 	}
 	if (!any)
 		return 0;
-	readers_wait();
-	for (int tries = 0; !ret && tries < FREE_TRIES; tries++) {
-		if (tries)
-			nanosleep(&pause, NULL);
-		ret = walk(instance);
-		if (!counts_any(limit, ends))
-			break;
-	}
+	ret = counts_take(instance, limit, ends);
 	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
 		if (!ret && ends[i] && !__atomic_load_n(&limit[i].open, __ATOMIC_SEQ_CST))
 			__atomic_store_n(&limit[i].limit_id, 0, __ATOMIC_SEQ_CST);
-	readers_wait();
+	return ret ? ret : readers_wait();
+}
+
+/* Does the place count what the limit counts? Else it is of a policy that never came into force,
+ * whose limit had the same id. */
+static bool place_is_of(const struct rl_connection_limit *place,
+			const struct rl_connection_limit *limit)
+{
+	struct rl_connection_limit a = *place;
+
+	a.counts = limit->counts;
+	a.open = limit->open;
+	return !memcmp(&a, limit, sizeof(a));
+}
+
+/* -ENOSPC: no place is free, or a limit finds another one in its place. A program sees the id of a
+ * limit after what it counts. */
+static int limits_place(const struct instance *instance, const struct counts *counts,
+			const struct policy *policy)
+{
+	struct rl_connection_limit *places = counts->all->limit;
+	uint32_t ids[RL_CONNECTION_PLACES] = {0};
+	int ret;
+
+	policy_for_each (policy, rule) {
+		struct rl_connection_limit limit, *place;
+		int at = 0;
+
+		if (!rule_limits_connections(rule))
+			continue;
+		place = place_find(counts, rule->limit_id);
+		connection_limit_compile(rule, instance->info.by_dest, &limit);
+		if (place && !place_is_of(place, &limit))
+			return -ENOSPC;
+		if (place) {
+			__atomic_store_n(&place->counts, 1, __ATOMIC_SEQ_CST);
+			continue;
+		}
+		while (at < RL_CONNECTION_PLACES && (places[at].limit_id || ids[at]))
+			at++;
+		if (at == RL_CONNECTION_PLACES)
+			return -ENOSPC;
+		ids[at] = limit.limit_id;
+		limit.limit_id = 0;
+		places[at] = limit;
+	}
+	ret = readers_wait();
+	for (int i = 0; !ret && i < RL_CONNECTION_PLACES; i++)
+		if (ids[i])
+			__atomic_store_n(&places[i].limit_id, ids[i], __ATOMIC_SEQ_CST);
 	return ret;
 }
 
-static bool lacks_places(const struct counts *counts, const struct policy *next)
-{
-	int left = 0;
-
-	for (int i = 0; i < RL_CONNECTION_PLACES; i++)
-		left += !counts->all->limit[i].limit_id;
-	policy_for_each (next, rule)
-		left -= rule_limits_connections(rule) && !place_find(counts, rule->limit_id);
-	return left < 0;
-}
-
-/* Those of a trial that was confirmed, or of a policy whose process was killed. */
+/* Those in force go on: after a reset in places anew, else in theirs, and others give theirs back.
+ */
 static int places_make(const struct instance *instance, const struct counts *counts,
-		       const struct policy *next)
+		       const struct policy *next, bool reset)
 {
 	struct policy in_force = {0};
-	int ret = lacks_places(counts, next) ? instance_policy_read(instance, &in_force) : 0;
+	int ret = 0;
 
-	if (!ret && lacks_places(counts, next))
-		ret = places_free(instance, counts, &in_force, next);
+	if (instance_generation(instance))
+		ret = instance_policy_read(instance, &in_force);
+	if (!ret)
+		ret = reset ? limits_place(instance, counts, &in_force)
+			    : places_free(instance, counts, &in_force, next);
+	if (!ret)
+		ret = limits_place(instance, counts, next);
 	policy_clear(&in_force);
-	return ret ? ret : lacks_places(counts, next) ? -ENOSPC : 0;
-}
-
-static void limit_put(const struct instance *instance, const struct counts *counts,
-		      const struct rule *rule)
-{
-	struct rl_connection_limit *place = place_find(counts, rule->limit_id), limit;
-
-	if (place) {
-		__atomic_store_n(&place->counts, 1, __ATOMIC_SEQ_CST);
-		return;
-	}
-	place = place_find(counts, 0);
-	if (!place)
-		return;
-	connection_limit_compile(rule, instance->info.by_dest, &limit);
-	limit.limit_id = 0;
-	*place = limit;
-	__atomic_store_n(&place->limit_id, rule->limit_id, __ATOMIC_SEQ_CST);
+	return ret;
 }
 
 static int limits_put(const struct instance *instance, const struct counts *counts,
-		      const struct policy *next)
+		      const struct policy *next, bool reset)
 {
-	int ret = places_make(instance, counts, next);
+	int ret = reset ? -ENOSPC : limits_place(instance, counts, next);
 
-	if (ret)
-		return ret;
-	policy_for_each (next, rule)
-		if (rule_limits_connections(rule))
-			limit_put(instance, counts, rule);
-	readers_wait();
-	return walk(instance);
+	if (ret == -ENOSPC)
+		ret = places_make(instance, counts, next, reset);
+	return ret ? ret : recount(instance);
 }
 
 static bool has_limits(const struct policy *policy)
@@ -349,6 +379,32 @@ static bool has_limits(const struct policy *policy)
 	return false;
 }
 
+/* Before anything is changed. */
+static int sockets_need(const struct instance *instance)
+{
+	int ret = tcp_sockets_read(TCP_LISTEN, 0, NULL, NULL);
+
+	if (ret)
+		fail("%s: the kernel does not list its TCP sockets (%s): modprobe tcp_diag, or limit "
+		     "new connections instead, for example with tcp syn limit 50/second",
+		     instance->device, strerror(-ret));
+	return ret;
+}
+
+static int counts_begin(const struct instance *instance, const struct counts *counts,
+			const struct policy *next)
+{
+	int ret = 0;
+
+	if (programs_are_there(instance)) {
+		ret = limits_put(instance, counts, next, false);
+		if (ret != -ENOSPC) /* places that are never given back: all is counted anew */
+			return ret;
+	}
+	ret = programs_renew(instance, counts);
+	return ret ? ret : limits_put(instance, counts, next, true);
+}
+
 int connections_begin(const struct instance *instance, const struct policy *next)
 {
 	struct counts counts = {0};
@@ -356,18 +412,12 @@ int connections_begin(const struct instance *instance, const struct policy *next
 
 	if (!has_limits(next) || !has_pins(instance))
 		return 0;
-	ret = counts_open(instance, false, &counts);
+	ret = sockets_need(instance);
+	if (!ret)
+		ret = counts_open(instance, false, &counts);
 	if (ret)
 		return ret;
-	ret = programs_need(instance, &counts);
-	if (!ret)
-		ret = limits_put(instance, &counts, next);
-	if (ret == -ENOSPC) { /* places that are never given back: all is counted anew */
-		links_unpin(instance);
-		ret = programs_need(instance, &counts);
-		if (!ret)
-			ret = limits_put(instance, &counts, next);
-	}
+	ret = counts_begin(instance, &counts, next);
 	counts_close(&counts);
 	return ret;
 }
@@ -385,7 +435,7 @@ void connections_settle(const struct instance *instance, const struct policy *in
 void connections_end(const struct instance *instance)
 {
 	if (has_pins(instance))
-		links_unpin(instance);
+		programs_unpin(instance);
 }
 
 /* Two keys of one tag in a set are one, and a key to which two CPUs gave two ways is two. */

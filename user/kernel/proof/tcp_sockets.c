@@ -48,7 +48,8 @@ static int socket_read(const struct nlmsghdr *message, void *arg)
 
 	address_read(msg->idiag_family, msg->id.idiag_dst, socket.flow.src);
 	address_read(msg->idiag_family, msg->id.idiag_src, socket.flow.dst);
-	reader->each(&socket, reader->arg);
+	if (reader->each)
+		reader->each(&socket, reader->arg);
 	return MNL_CB_OK;
 }
 

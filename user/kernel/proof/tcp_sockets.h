@@ -12,6 +12,7 @@ struct tcp_socket {
 	uint32_t ifindex; /* of the device that it is bound to; 0: any */
 };
 
+/* NULL: only whether they can be listed matters. */
 typedef void (*tcp_socket_fn)(const struct tcp_socket *socket, void *arg);
 
 /* Calls `each` for every socket in this state (TCP_LISTEN, TCP_ESTABLISHED) and, unless `port` is
