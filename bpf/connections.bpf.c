@@ -247,11 +247,6 @@ int BPF_PROG(rlctl_state_again, struct sock *sk, int from, int to)
 
 /* ---- a recount of those that are there */
 
-#define STATE(name) (1u << BPF_TCP_##name)
-#define STATES_OPEN                                                                     \
-	(STATE(ESTABLISHED) | STATE(FIN_WAIT1) | STATE(FIN_WAIT2) | STATE(CLOSE_WAIT) | \
-	 STATE(LAST_ACK) | STATE(CLOSING))
-
 /* NULL, or a reference. */
 static __always_inline struct bpf_sock *socket_find(struct __sk_buff *skb,
 						    const struct connection *c)
@@ -282,7 +277,7 @@ static __always_inline int socket_recount(struct bpf_sock *sk, const struct conn
 {
 	struct counted *counted;
 
-	if (!(STATES_OPEN >> (sk->state & 31) & 1))
+	if (!(RL_CONNECTION_STATES >> (sk->state & 31) & 1))
 		return 0;
 	counted = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 	if (!counted && listed->peer_began) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <linux/bpf.h>
 #include <linux/types.h>
 
 #include "abi/policy.h"
@@ -56,6 +57,12 @@ struct rl_connections {
 _Static_assert(sizeof(struct rl_connections) % 64 == 0, "no set in two cache lines");
 #define RL_CONNECTIONS_SIZE(sets) \
 	(sizeof(struct rl_connections) + (sets) * sizeof(struct rl_connection_set))
+
+/* States of a socket whose connection is open: a bit each. SYN_RECV is not among them, in which a
+ * handshake is not complete. */
+#define RL_CONNECTION_STATES                                                             \
+	(1u << BPF_TCP_ESTABLISHED | 1u << BPF_TCP_FIN_WAIT1 | 1u << BPF_TCP_FIN_WAIT2 | \
+	 1u << BPF_TCP_CLOSE_WAIT | 1u << BPF_TCP_LAST_ACK | 1u << BPF_TCP_CLOSING)
 
 /* Open sockets as user space lists them for a recount: the data of a test run, whose first bytes
  * the kernel takes for a header of Ethernet. */

@@ -16,8 +16,8 @@ import sys
 import time
 
 from checks import eventually, need, passes, same
-from connections_bed import (SECONDS, SERVER, Connection, attached, close_all, counted, injected, is_counted, is_refused, limited, opened,
-                             pins, rlctl, rules, run, table)
+from connections_bed import (SECONDS, SERVER, Connection, attached, close_all, counted, injected, is_counted, is_refused,
+                             kernel_has_warned, limited, link_local, opened, pins, rlctl, rules, run, table)
 from namespaces import FAMILY, FLOOD, PREFIX, enter, listen
 
 PORT = 443
@@ -42,14 +42,6 @@ def one_more_is_dropped(*options, family=4, both=False):
         close_all(connections)
         is_counted(0)
     listener.close()
-
-
-def link_local():
-    """The server by an address that is valid on its link alone: sockets of it are bound to the device."""
-    for name, address in (("A", "fe80::1"), ("B", "fe80::2")):
-        run("ip", "-n", f"{PREFIX}-{name}", "addr", "replace", f"{address}/64", "dev", f"veth-{name}", "nodad")
-    enter("A")
-    return ("fe80::2", PORT, 0, socket.if_nametoindex("veth-A"))
 
 
 def those_before_count(family=4, server=None):
@@ -265,46 +257,43 @@ def limits_come_and_go_with_links():
     eventually(lambda: not programs() & second, "its programs are gone after detach")
 
 
-def links_that_are_lost_come_back():
-    """One is taken away: all is counted anew with the next policy."""
+def three_are_counted(policy, change, most):
+    """Those that were there, after the change, which leaves a limit of so many."""
     listener = listen(PORT)
-    with attached(rule(5)):
+    with attached(policy):
         connections = opened(listener, 3)
-        os.unlink(pins("connections-state")[0])
-        rlctl("apply", "-", given=rule(6))
+        change()
         is_counted(3)
-        close_all(connections + limited(listener, 3))
+        close_all(connections + limited(listener, most - 3))
         is_counted(0)
     listener.close()
 
 
+def programs_that_are_lost_come_back():
+    """One is taken away: all is counted anew with the next policy."""
+    def lost():
+        os.unlink(pins("connections-state")[0])
+        rlctl("apply", "-", given=rule(6))
+    three_are_counted(rule(5), lost, 6)
+
+
 def those_of_a_former_rlctl_are_replaced():
     """An iterator is pinned beside them; whatever its other programs are, all are made anew."""
-    listener = listen(PORT)
-    with attached(rule(5)):
-        connections = opened(listener, 3)
+    def replaced():
         state = pins("connections-state")[0]
         walk = os.path.join(os.path.dirname(state), "connections-walk")
         need(run("bpftool", "prog", "pin", "pinned", pins("connections-recount")[0], walk).returncode == 0, walk)
         before = os.stat(state).st_ino
         rlctl("apply", "-", given=rule(6))
         need(os.stat(state).st_ino != before and not os.path.exists(walk), "other pins")
-        is_counted(3)
-        close_all(connections + limited(listener, 3))
-        is_counted(0)
-    listener.close()
+    three_are_counted(rule(5), replaced, 6)
 
 
 def a_kernel_without_membarrier_waits():
-    listener = listen(PORT)
-    with attached("rule any tcp dport 1 limit 5/second\n"):
-        connections = opened(listener, 3)
+    def applied():
         done = injected("membarrier:error=EINVAL", "apply", "-", given=rule(5))
         same((done.returncode, done.stderr), (0, ""), "apply")
-        is_counted(3)
-        close_all(connections + limited(listener, 2))
-        is_counted(0)
-    listener.close()
+    three_are_counted("rule any tcp dport 1 limit 5/second\n", applied, 5)
 
 
 def a_limit_finds_another_one_in_its_place():
@@ -438,12 +427,6 @@ def misses():
             if program.get("name", "").startswith("rlctl_state")][-2:]
 
 
-def kernel_has_warned():
-    """Once for each place in it since it was started."""
-    with open("/proc/sys/kernel/tainted") as tainted:
-        return int(tainted.read()) >> 9 & 1
-
-
 def nothing_drifts():
     """Thousands of connections are opened and closed on two CPUs, under limits and policies that change: then the
     counts are as many as are open, none, and the kernel has no complaint."""
@@ -481,7 +464,7 @@ TESTS = (
     ("the same over IPv6", lambda: one_more_is_dropped(family=6), ()),
     ("the same for IPv4 to a socket of IPv6", lambda: one_more_is_dropped(both=True), ()),
     ("those that were open before count", those_before_count, ()),
-    ("the same over IPv6 on one link", lambda: those_before_count(6, link_local), ()),
+    ("the same over IPv6 on one link", lambda: those_before_count(6, lambda: link_local(PORT)), ()),
     ("those that are open go on over the limit, to their ends", open_ones_go_on, ()),
     ("over count: SYNs over the limit are counted, and pass; and a rule of syn", over_count_passes, ()),
     ("RST, FIN, abort, timeout and a listener that is closed end connections", all_ends_are_seen, ()),
@@ -491,7 +474,7 @@ TESTS = (
     ("own connections, other ports and namespaces do not count", others_do_not_count, ()),
     ("a policy that follows keeps counts, or counts anew", a_policy_that_follows_keeps_counts, ()),
     ("programs come with the first limit and go with the last", limits_come_and_go_with_links, ()),
-    ("programs that are lost come back with the next policy", links_that_are_lost_come_back, ()),
+    ("programs that are lost come back with the next policy", programs_that_are_lost_come_back, ()),
     ("programs of a former rlctl are replaced", those_of_a_former_rlctl_are_replaced, ()),
     ("a kernel without membarrier waits otherwise", a_kernel_without_membarrier_waits, ()),
     ("a limit finds another one in its place", a_limit_finds_another_one_in_its_place, ()),

@@ -34,6 +34,12 @@ def injected(what, *words, given):
                f"{PREFIX}-B", *words, given=given)
 
 
+def kernel_has_warned():
+    """Once for each place in it since it was started."""
+    with open("/proc/sys/kernel/tainted") as tainted:
+        return int(tainted.read()) >> 9 & 1
+
+
 @contextlib.contextmanager
 def attached(policy, *options):
     rlctl("attach", "veth-B", *options, "--policy", "-", given=policy)
@@ -71,6 +77,14 @@ def is_counted(wanted, which=0):
 
 
 # ---- connections
+
+
+def link_local(port):
+    """The server by an address that is valid on its link alone: sockets of it are bound to the device."""
+    for name, address in (("A", "fe80::1"), ("B", "fe80::2")):
+        run("ip", "-n", f"{PREFIX}-{name}", "addr", "replace", f"{address}/64", "dev", f"veth-{name}", "nodad")
+    enter("A")
+    return ("fe80::2", port, 0, socket.if_nametoindex("veth-A"))
 
 
 class Connection:

@@ -299,14 +299,20 @@ TEST(common_of_each, fresh, cleared)
 	}
 }
 
-TEST(shares_are_of_all, fresh, cleared)
+/* An excerpt of ten samples of each, which stand for so many packets. */
+static void udp_and_tcp_make(uint64_t udp_packets, uint64_t tcp_packets, uint64_t rate)
 {
 	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
 	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
 
-	add(&udp, 30, 10);
-	add(&tcp, 10, 10);
-	excerpt_make(4000);
+	add(&udp, udp_packets, 10);
+	add(&tcp, tcp_packets, 10);
+	excerpt_make(rate);
+}
+
+TEST(shares_are_of_all, fresh, cleared)
+{
+	udp_and_tcp_make(30, 10, 4000);
 	assert_int_equal(parts(NULL), 2);
 	source_is(0, "10.0.0.1", 3000);
 	source_is(1, "10.0.0.2", 1000);
@@ -318,12 +324,7 @@ TEST(shares_are_of_all, fresh, cleared)
 /* Members, in order; shares of three digits; no rate where none is known. */
 TEST(as_text, fresh, cleared)
 {
-	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
-	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
-
-	add(&udp, 20, 10);
-	add(&tcp, 10, 10);
-	excerpt_make(3000);
+	udp_and_tcp_make(20, 10, 3000);
 	assert_string_equal(json_object_to_json_string_ext(parts_of(NULL), JSON_C_TO_STRING_PLAIN),
 			    "[{\"address\":\"10.0.0.1\",\"rate\":2000,\"share\":0.667},"
 			    "{\"address\":\"10.0.0.2\",\"rate\":1000,\"share\":0.333}]");

@@ -311,6 +311,7 @@ static int limits_place(const struct instance *instance, const struct counts *co
 {
 	struct rl_connection_limit *places = counts->all->limit;
 	uint32_t ids[RL_CONNECTION_PLACES] = {0};
+	bool any = false;
 	int ret;
 
 	policy_for_each (policy, rule) {
@@ -334,8 +335,9 @@ static int limits_place(const struct instance *instance, const struct counts *co
 		ids[at] = limit.limit_id;
 		limit.limit_id = 0;
 		places[at] = limit;
+		any = true;
 	}
-	ret = readers_wait();
+	ret = any ? readers_wait() : 0;
 	for (int i = 0; !ret && i < RL_CONNECTION_PLACES; i++)
 		if (ids[i])
 			__atomic_store_n(&places[i].limit_id, ids[i], __ATOMIC_SEQ_CST);
@@ -394,7 +396,7 @@ static int sockets_need(const struct instance *instance)
 static int counts_begin(const struct instance *instance, const struct counts *counts,
 			const struct policy *next)
 {
-	int ret = 0;
+	int ret;
 
 	if (programs_are_there(instance)) {
 		ret = limits_put(instance, counts, next, false);

@@ -87,7 +87,8 @@ static int recount_once(int fd, uint32_t *first)
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct recount){.fd = fd, .number = recount_number()};
+	r->fd = fd;
+	r->number = recount_number();
 	ret = tcp_sockets_read(TCP_LISTEN, 0, listening_note, r);
 	if (!ret)
 		ret = open_sockets_read(socket_list, r);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "kernel/device/netlink.h"
+#include "rlctl_abi.h"
 
 struct reader {
 	tcp_socket_fn each;
@@ -81,16 +82,11 @@ int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg)
 	return sockets_read(IPPROTO_TCP, 1u << state, port, &reader);
 }
 
-/* Without SYN_RECV, in which a handshake is not complete. */
-#define STATES_COUNTED                                                       \
-	(1u << TCP_ESTABLISHED | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 | \
-	 1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
-
 int open_sockets_read(tcp_socket_fn each, void *arg)
 {
 	struct reader reader = {.each = each, .arg = arg};
 
-	return sockets_read(IPPROTO_TCP, STATES_COUNTED, 0, &reader);
+	return sockets_read(IPPROTO_TCP, RL_CONNECTION_STATES, 0, &reader);
 }
 
 /* ---- of peers */
@@ -112,7 +108,7 @@ int peer_sockets_read(tcp_socket_fn each, void *arg)
 
 /* As STATES_PROVEN in bpf/proof/proof.h, without the two that TIME_WAIT and handshakes are listed
  * as. */
-#define STATES_SURE                                                                                \
+#define STATES_OPEN                                                                                \
 	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 | 1u << TCP_CLOSE_WAIT | \
 	 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
 
@@ -131,7 +127,7 @@ static void peer_count(const struct tcp_socket *socket, void *arg)
 int peer_sockets_count(const uint8_t addr[16], struct peer_sockets *out)
 {
 	struct peer tcp = {addr, 0}, udp = {addr, 0};
-	int ret = sockets_read(IPPROTO_TCP, STATES_SURE, 0,
+	int ret = sockets_read(IPPROTO_TCP, STATES_OPEN, 0,
 			       &(struct reader){.each = peer_count, .arg = &tcp});
 
 	if (!ret)
